@@ -1,0 +1,28 @@
+# Loads the declarations, plans the runs of one scale, and includes the rules.
+# `./repro --help` explains the commands around it.
+from snakemake.utils import min_version
+
+from recompact import pipeline
+
+min_version("9.0")
+
+scale = config["scale"]
+selection = pipeline.select(scale, config.get("panels", "all"))
+plan = selection.plan
+runtime = config.get("runtime", "native")
+
+
+include: "engines/engines.smk"
+include: "workloads/workloads.smk"
+include: "analysis/analysis.smk"
+include: "paper_figures/figures.smk"
+
+
+localrules:
+    all,
+
+
+rule all:
+    default_target: True
+    input:
+        f"results/{scale}/report/index.html",

@@ -1,0 +1,1 @@
+"""recompact: runnable evidence on LSM-tree compaction."""

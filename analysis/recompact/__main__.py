@@ -1,0 +1,119 @@
+"""The command line behind ./repro, and the steps that Snakemake's rules call."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from recompact import build, measure, pipeline, profile, upstream
+from recompact.declarations import DeclarationError
+from recompact.experiments import ROOT
+from recompact.shell import CommandError
+
+SCALES = ("smoke", "small", "paper")
+ERRORS = (DeclarationError, CommandError, measure.MeasureError, upstream.UpstreamError)
+
+GENERATED = (
+    "build",
+    "paper_figures/rendered",
+    *(f"results/{name}" for name in (*SCALES, "raw")),
+    "workloads/ycsb/target",
+    ".snakemake",
+)
+
+
+def _snakemake(scale: str, panels: str, more: list[str]) -> int:
+    """Run the pipeline at a scale in place of this process."""
+    pipeline.select(scale, panels)  # a wrong declaration is told before Snakemake starts
+    words = ["snakemake", "--profile", f"profiles/{scale}", *more]
+    words += ["--config", f"scale={scale}", f"panels={panels}"]
+    os.chdir(ROOT)
+    sys.stdout.flush()
+    os.execvp("snakemake", words)
+
+
+def _clean() -> int:
+    for name in GENERATED:
+        shutil.rmtree(ROOT / name, ignore_errors=True)
+        print(f"removed {name}")
+    print("kept results/published and .venv")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="repro", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for scale in SCALES:
+        command = commands.add_parser(scale)
+        command.add_argument("--panels", default="all")
+        command.add_argument("snakemake", nargs="*", help="further words for snakemake, after --")
+    commands.add_parser("clean")
+    step = commands.add_parser("step").add_subparsers(dest="step", required=True)
+    _add_step(step, "fetch", "--out")
+    _add_step(step, "unpack", "--tarball", "--tree", "--out")
+    _add_step(step, "build", "--engine")
+    _add_step(step, "trace-writer", "--out")
+    _add_step(step, "trace", "--scale", "--trace", "--jar", "--out")
+    _add_step(step, "run", "--scale", "--run", "--runtime")
+    _add_step(step, "profile", "--scale", "--run", "--runtime")
+    return parser
+
+
+def _add_step(steps: argparse._SubParsersAction[argparse.ArgumentParser], name: str,
+              *words: str) -> None:
+    step = steps.add_parser(name)
+    for word in words:
+        step.add_argument(word, required=True)
+
+
+def _run_step(words: argparse.Namespace) -> int:
+    match words.step:
+        case "fetch":
+            upstream.fetch(ROOT, Path(words.out))
+        case "unpack":
+            upstream.unpack(
+                ROOT, Path(words.tarball), Path(words.out), patched=words.tree == "patched"
+            )
+        case "build":
+            tree = ROOT / "build/trees" / pipeline.tree_of(words.engine)
+            build.build_engine(ROOT, words.engine, tree, ROOT / "build/engines" / words.engine)
+        case "trace-writer":
+            build.build_trace_writer(ROOT, Path(words.out))
+        case "trace":
+            trace = pipeline.select(words.scale, "all").plan.traces[words.trace]
+            build.write_trace(Path(words.jar), trace, Path(words.out))
+        case "run" | "profile":
+            run = pipeline.select(words.scale, "all").plan.runs[words.run]
+            act = measure.measure if words.step == "run" else profile.record
+            act(
+                run,
+                ROOT,
+                ROOT / pipeline.driver_of(run),
+                ROOT / "results/raw" / run.id,
+                ROOT / "build/databases" / run.id,
+                measure.runtime_prefix(words.runtime),
+            )
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Carry out one command; return its exit status."""
+    words = _parser().parse_args(arguments)
+    try:
+        match words.command:
+            case "clean":
+                return _clean()
+            case "step":
+                return _run_step(words)
+            case scale:
+                return _snakemake(scale, words.panels, words.snakemake)
+    except ERRORS as error:
+        print(f"repro: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Building the engines and the trace writer."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from recompact.experiments import Declarations
+from recompact.plan import Sources, Trace
+from recompact.shell import run
+
+SEAM_SOURCES = (
+    "seams/compaction_picker.cc",
+    "seams/compaction_runner.cc",
+    "seams/engine_property.cc",
+    "seams/statistics.cc",
+)
+YCSB = "workloads/ycsb"
+
+
+def configure(
+    root: Path, engine: str, tree: Path, folder: Path, *settings: str
+) -> None:
+    """Configure the CMake build of one engine in `folder`."""
+    declarations = Declarations(root)
+    entry = declarations.engines[engine]
+    sources = Sources(root)
+    own = [*SEAM_SOURCES, *entry.sources] if entry.tree == "patched" else []
+    run([
+        "cmake", "-G", "Ninja", "-S", root / "engines", "-B", folder,
+        f"-DLEVELDB_SOURCE={tree.resolve()}",
+        f"-DENGINE_SOURCES={';'.join(own)}",
+        f"-DRECOMPACT_TREE_HASH={sources.tree(declarations, engine)}",
+        f"-DRECOMPACT_DRIVER_HASH={sources.driver}",
+        *settings,
+    ], log=folder / "configure.log")
+
+
+def build_engine(root: Path, engine: str, tree: Path, folder: Path) -> None:
+    """Build the replay driver on one engine; `folder`/driver/recompact_driver is the result."""
+    configure(root, engine, tree, folder)
+    run(["cmake", "--build", folder, "--target", "recompact_driver", "--parallel",
+         str(os.cpu_count() or 1)], log=folder / "build.log")
+
+
+def build_trace_writer(root: Path, destination: Path) -> None:
+    """Build the trace writer with Maven; its tests run with `./repro test`."""
+    run(["mvn", "--batch-mode", "--quiet", "-DskipTests", "-f", root / YCSB / "pom.xml", "package"])
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(root / YCSB / "target/recompact-ycsb.jar", destination)
+
+
+def write_trace(jar: Path, trace: Trace, destination: Path) -> None:
+    """Let YCSB write one trace."""
+    specification = destination.with_suffix(".json")
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    specification.write_text(json.dumps(trace.workload, indent=1) + "\n", encoding="utf-8")
+    run([
+        "java", "--add-opens", "java.base/java.lang=ALL-UNNAMED", "-jar", jar,
+        "--spec", specification, "--phase", trace.phase,
+        "--seed", str(trace.seed), "--out", destination,
+    ])

@@ -1,0 +1,91 @@
+"""The content of paper_figures/claims.yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from recompact.claims.checks import AnyCheck
+from recompact.claims.judgement import Rules
+from recompact.declarations import Declaration, load
+
+
+class PaperValue(Declaration):
+    """What the paper states: its words, and the number where there is one."""
+
+    text: str
+    number: float | None = None
+
+
+class Claim(Declaration):
+    """One claim of one paper.
+
+    Attributes
+    ----------
+    id : str
+        Such as LDC-C01.
+    paper : str
+        LDC, LWC, QACP, PCP or DLSM.
+    panels : tuple of str
+        Figures, tables and sections that make it.
+    metric, direction : str
+        What is claimed of what.
+    paper_value : PaperValue
+        The paper's value.
+    proposed_check : str
+        The check in words.
+    kind : str
+        quant, qual or derived.
+    note : str
+        What to keep in mind.
+    needs : tuple of str, optional
+        Engine ids without which the claim cannot be checked.
+    check : Check, optional
+        How it is measured.
+    """
+
+    id: str
+    paper: Literal["LDC", "LWC", "QACP", "PCP", "DLSM"]
+    panels: tuple[str, ...]
+    metric: str
+    direction: str
+    paper_value: PaperValue
+    proposed_check: str
+    kind: Literal["quant", "qual", "derived"]
+    note: str = ""
+    needs: tuple[str, ...] = ()
+    check: AnyCheck | None = Field(default=None)
+
+    @model_validator(mode="after")
+    def _needs_or_check(self) -> Self:
+        if bool(self.needs) == (self.check is not None):
+            raise ValueError(f"{self.id} must have either needs or check")
+        return self
+
+
+class Claims(Declaration):
+    """All claims and the numbers of the rule that judges them."""
+
+    rules: Rules
+    claims: tuple[Claim, ...]
+
+    @model_validator(mode="after")
+    def _unique(self) -> Self:
+        ids = [claim.id for claim in self.claims]
+        for claim in ids:
+            if ids.count(claim) > 1:
+                raise ValueError(f"claim {claim} is declared twice")
+        return self
+
+
+def load_claims(path: Path) -> Claims:
+    """Read claims.yaml.
+
+    Raises
+    ------
+    DeclarationError
+        If the file is not as it must be.
+    """
+    return load(path, Claims)

@@ -1,0 +1,87 @@
+"""Reading the declared YAML files, with every mistake named by file and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class DeclarationError(Exception):
+    """A declaration is wrong; the message names the file, the key and what to do."""
+
+
+class Declaration(BaseModel):
+    """Base of every declared entry: unknown keys are errors, values are frozen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML loader that refuses a key given twice instead of keeping the last."""
+
+
+def _construct_mapping(
+    loader: _UniqueKeyLoader, node: yaml.MappingNode, deep: bool = False
+) -> dict[Any, Any]:
+    seen: set[Any] = set()
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node, deep=deep)
+        if key in seen:
+            line = key_node.start_mark.line + 1
+            raise yaml.constructor.ConstructorError(
+                None, None, f"key {key!r} is given twice (line {line})", key_node.start_mark
+            )
+        seen.add(key)
+    return yaml.SafeLoader.construct_mapping(loader, node, deep=deep)
+
+
+_UniqueKeyLoader.add_constructor(
+    yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping
+)
+
+
+def load(path: Path, model: type[ModelT]) -> ModelT:
+    """Read one YAML file into its model.
+
+    Parameters
+    ----------
+    path : Path
+        The YAML file.
+    model : type[ModelT]
+        The pydantic model that the whole file must satisfy.
+
+    Returns
+    -------
+    ModelT
+        The validated content.
+
+    Raises
+    ------
+    DeclarationError
+        If the file is missing, is not YAML, or a key is missing, unknown or of the wrong kind.
+    """
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
+    except FileNotFoundError as error:
+        raise DeclarationError(f"{path}: no such file; restore it from the repository") from error
+    except yaml.YAMLError as error:
+        raise DeclarationError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise DeclarationError(_describe(path, error)) from error
+
+
+def _describe(path: Path, error: ValidationError) -> str:
+    """Render the first mistakes of a validation as one line per key."""
+    lines = []
+    for item in error.errors()[:5]:
+        key = ".".join(str(part) for part in item["loc"]) or "(top level)"
+        advice = "remove it or correct its name" if item["type"] == "extra_forbidden" else "correct it"
+        lines.append(f"{path}: {key}: {item['msg']}; {advice}")
+    return "\n".join(lines)

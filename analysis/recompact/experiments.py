@@ -1,0 +1,290 @@
+"""The declared engines, workloads, devices, scales and experiments."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from recompact.declarations import Declaration, DeclarationError, load
+
+ROOT = Path(__file__).resolve().parents[2]
+
+Scalar = bool | int | float | str
+OptionName = Literal[
+    "block_cache_bytes",
+    "block_restart_interval",
+    "block_size",
+    "bloom_bits_per_key",
+    "compression",
+    "expand_inputs",
+    "fanout",
+    "flush_to_l0_only",
+    "l0_compaction_trigger",
+    "l0_slowdown_trigger",
+    "l0_stop_trigger",
+    "level_base_bytes",
+    "max_file_size",
+    "max_open_files",
+    "min_allowed_seeks",
+    "num_levels",
+    "paranoid_checks",
+    "reuse_logs",
+    "seek_compaction",
+    "user_key_aligned_outputs",
+    "write_buffer_size",
+]
+ScaleName = Literal["smoke", "small", "paper"]
+
+
+class FromSweep(Declaration):
+    """A value taken from the sweep: `{from: size_gb, times: 250000}`."""
+
+    source: str = Field(alias="from")
+    times: float = 1
+
+
+class Engine(Declaration):
+    """An engine: a LevelDB tree, our sources in it, and its options."""
+
+    label: str
+    paper: str
+    tree: Literal["pristine", "patched"]
+    sources: tuple[str, ...]
+    options: dict[OptionName, Scalar]
+    colour: str = Field(pattern="^#[0-9a-f]{6}$")
+    marker: str
+
+
+class Workload(Declaration):
+    """What YCSB draws: the mix of operations and the distribution of keys."""
+
+    title: str
+    source: str
+    mix: dict[
+        Literal["insert", "update", "read", "scan", "delete", "readmodifywrite"],
+        Annotated[float, Field(gt=0, le=1)],
+    ]
+    distribution: Literal["sequential", "uniform", "zipfian", "latest", "zipf"]
+    value_bytes: int = Field(gt=0)
+    zipf_constant: float | None = None
+    scrambled: bool = True
+    scan_max: int | None = None
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Workload:
+        if abs(sum(self.mix.values()) - 1) > 1e-9:
+            raise ValueError(f"the proportions of mix sum to {sum(self.mix.values())}, not to 1")
+        if (self.distribution == "zipf") != (self.zipf_constant is not None):
+            raise ValueError("zipf_constant goes with distribution zipf, and only with it")
+        if ("scan" in self.mix) != (self.scan_max is not None):
+            raise ValueError("scan_max goes with scans in mix, and only with them")
+        return self
+
+
+class Scale(Declaration):
+    """How large a run is."""
+
+    purpose: str
+    factor: dict[str, Annotated[int, Field(ge=1)]]
+    repetitions: int = Field(ge=1)
+    sweep: Literal["full", "thin"]
+    unscaled_operations: int = Field(ge=1)
+
+
+class Pace(Declaration):
+    """Closed loop, or open loop at a rate of operations per second."""
+
+    kind: Literal["closed", "open"] = "closed"
+    rate_ops_s: float | None = Field(default=None, gt=0)
+
+
+class Phase(Declaration):
+    """One step of a run."""
+
+    name: str = Field(pattern="^[a-z0-9_]+$")
+    kind: Literal["replay", "wait_idle", "compact_range", "reopen"] = "replay"
+    workload: str | FromSweep | None = None
+    operations: int | FromSweep | None = None
+    keys: int | FromSweep | None = None
+    unscaled: bool = False
+    pace: Pace = Pace()
+    threads: int = Field(default=1, ge=1)
+    warmup_operations: int = Field(default=0, ge=0)
+    only: dict[str, Scalar] = {}
+
+    @model_validator(mode="after")
+    def _replay_is_complete(self) -> Phase:
+        replays = self.kind == "replay"
+        if replays != (self.workload is not None) or replays != (self.operations is not None):
+            raise ValueError("workload and operations go with kind replay, and only with it")
+        return self
+
+
+class Sweep(Declaration):
+    """The values of one swept parameter."""
+
+    full: tuple[Scalar, ...] = Field(min_length=1)
+    thin: tuple[Scalar, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _thin_is_part_of_full(self) -> Sweep:
+        missing = [value for value in self.thin if value not in self.full]
+        if missing:
+            raise ValueError(f"thin has {missing}, which full does not have")
+        return self
+
+
+class Experiment(Declaration):
+    """A run matrix."""
+
+    title: str
+    paper: str
+    engines: tuple[str, ...] = Field(min_length=1)
+    device: str
+    options: dict[OptionName, Scalar | FromSweep] = {}
+    upstream_defaults: bool = False
+    scale_factor: FromSweep | None = None
+    prepare: tuple[Phase, ...] = ()
+    phases: tuple[Phase, ...] = Field(min_length=1)
+    sweep: dict[str, Sweep] = {}
+    repetitions: dict[ScaleName, Annotated[int, Field(ge=1)]] = {}
+    profile: bool = False
+
+
+class _Engines(Declaration):
+    engines: dict[str, Engine]
+
+
+class _Workloads(Declaration):
+    workloads: dict[str, Workload]
+
+
+class _Scales(Declaration):
+    scales: dict[ScaleName, Scale]
+
+
+class _Experiments(Declaration):
+    scaled_options: dict[OptionName, int]
+    common_options: dict[OptionName, Scalar]
+    experiments: dict[str, Experiment]
+
+
+class Device(Declaration, extra="allow"):
+    """A device; the driver knows and checks the parameters of each kind."""
+
+    kind: Literal["memory", "path", "ssd", "hdd", "raid0"]
+    title: str
+    source: str
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Everything the driver is told, without the prose."""
+        return self.model_dump(exclude={"title", "source"})
+
+
+class _Devices(Declaration):
+    devices: dict[str, Device]
+
+
+class Declarations:
+    """All declared YAML of a checkout, checked against each other.
+
+    Parameters
+    ----------
+    root : Path
+        The checkout.
+
+    Raises
+    ------
+    DeclarationError
+        If a file does not satisfy its schema, or names an engine, workload, device or swept
+        parameter that is not declared.
+    """
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
+        self.experiments_path = root / "workloads/experiments.yaml"
+        self._check_references()
+
+    @cached_property
+    def engines(self) -> dict[str, Engine]:
+        return load(self.root / "engines/engines.yaml", _Engines).engines
+
+    @cached_property
+    def workloads(self) -> dict[str, Workload]:
+        return load(self.root / "workloads/workloads.yaml", _Workloads).workloads
+
+    @cached_property
+    def devices(self) -> dict[str, Device]:
+        return load(self.root / "workloads/devices.yaml", _Devices).devices
+
+    @cached_property
+    def scales(self) -> dict[ScaleName, Scale]:
+        return load(self.root / "workloads/scales.yaml", _Scales).scales
+
+    @cached_property
+    def _experiment_file(self) -> _Experiments:
+        return load(self.experiments_path, _Experiments)
+
+    @property
+    def experiments(self) -> dict[str, Experiment]:
+        return self._experiment_file.experiments
+
+    @property
+    def scaled_options(self) -> dict[OptionName, int]:
+        return self._experiment_file.scaled_options
+
+    @property
+    def common_options(self) -> dict[OptionName, Scalar]:
+        return self._experiment_file.common_options
+
+    def _check_references(self) -> None:
+        for name, experiment in self.experiments.items():
+            for engine in experiment.engines:
+                self._check(name, "engines", engine, self.engines, "engines/engines.yaml")
+            self._check(name, "device", experiment.device, self.devices, "workloads/devices.yaml")
+            for scale_name, scale in self.scales.items():
+                if experiment.paper not in scale.factor:
+                    raise DeclarationError(
+                        f"{self.root / 'workloads/scales.yaml'}: scales.{scale_name}.factor: has no "
+                        f"entry {experiment.paper}, the paper of experiment {name}; add it"
+                    )
+            self._check_sweep_uses(name, experiment)
+            for phase in (*experiment.prepare, *experiment.phases):
+                for workload in self._workload_names(experiment, phase):
+                    self._check(
+                        name, f"phases.{phase.name}.workload", workload, self.workloads,
+                        "workloads/workloads.yaml",
+                    )
+
+    def _check(
+        self, experiment: str, key: str, value: str, known: dict[str, Any], file: str
+    ) -> None:
+        if value not in known:
+            raise DeclarationError(
+                f"{self.experiments_path}: experiments.{experiment}.{key}: {value!r} is not in "
+                f"{file}, which has {', '.join(sorted(known))}; correct the name or declare it"
+            )
+
+    def _check_sweep_uses(self, name: str, experiment: Experiment) -> None:
+        used = [value for value in experiment.options.values() if isinstance(value, FromSweep)]
+        used += [experiment.scale_factor] if experiment.scale_factor else []
+        names = {value.source for value in used}
+        for phase in (*experiment.prepare, *experiment.phases):
+            fields = (phase.workload, phase.operations, phase.keys)
+            names |= {value.source for value in fields if isinstance(value, FromSweep)}
+            names |= set(phase.only)
+        for source in sorted(names - set(experiment.sweep)):
+            raise DeclarationError(
+                f"{self.experiments_path}: experiments.{name}: takes a value from {source!r}, "
+                f"which its sweep does not have; add it to sweep or correct the name"
+            )
+
+    @staticmethod
+    def _workload_names(experiment: Experiment, phase: Phase) -> list[str]:
+        if isinstance(phase.workload, FromSweep):
+            return [str(value) for value in experiment.sweep[phase.workload.source].full]
+        return [] if phase.workload is None else [phase.workload]

@@ -1,0 +1,200 @@
+"""The content of paper_figures/figures.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from recompact.declarations import Declaration, DeclarationError, load
+
+Unit = Literal["1", "ops/s", "us", "ms", "MB/s", "GiB"]
+
+
+class PaperData(Declaration):
+    """The paper's own numbers.
+
+    Attributes
+    ----------
+    source : str
+        Where in the paper they stand.
+    values : dict
+        Per series, the value per position on the x axis, in the unit of the axes.
+    """
+
+    source: str
+    values: dict[str, dict[str | int | float, float]]
+
+
+class Series(Declaration):
+    """One measured series.
+
+    Attributes
+    ----------
+    label : str
+        Name in the legend and in the data; the paper's data use the same.
+    experiment, phase, metric : str
+        What is measured.
+    where : dict
+        Values of the point that the runs must have.
+    scaled_up : bool
+        Whether to multiply by the scale factor, to tell bytes at the paper's size.
+    """
+
+    label: str
+    experiment: str
+    phase: str
+    metric: str
+    where: dict[str, str | int | float | bool] = {}
+    scaled_up: bool = False
+
+
+class Axes(Declaration):
+    """One panel of a figure over a sweep."""
+
+    label: str
+    unit: Unit
+    series: tuple[Series, ...] = Field(min_length=1)
+
+
+class Sweep(Declaration):
+    """The x axis of a figure over a sweep, and its panels.
+
+    Attributes
+    ----------
+    key : str
+        Key of the experiments' points.
+    label : str
+        Name of the axis.
+    logarithmic : bool
+        Whether the axis is logarithmic.
+    axes : tuple of Axes
+        The panels.
+    """
+
+    key: str
+    label: str
+    logarithmic: bool = False
+    axes: tuple[Axes, ...] = Field(min_length=1)
+
+
+class Figure(Declaration):
+    """One figure or table.
+
+    Attributes
+    ----------
+    id : str
+        Id of the panel, such as LDC-F7.
+    paper : str
+        LDC, LWC, QACP, PCP, DLSM, or recompact for figures of our own.
+    panel : str
+        Name in the paper.
+    title : str
+        What it shows.
+    function : str
+        Name of the function that draws it.
+    experiments : tuple of str
+        Experiments that it is drawn from.
+    paper_numbers : str
+        What the paper states, in its words.
+    paper_data : PaperData, optional
+        The paper's numbers as data.
+    look_for : str
+        One sentence: what to look at.
+    deviations : tuple of str
+        Where this measurement differs from the paper's.
+    claims : tuple of str
+        Ids of the claims that it shows.
+    sweep : Sweep, optional
+        For figures over a sweep.
+    metrics : tuple of str
+        For figures that list metrics.
+    tolerance : float, optional
+        For figures that draw a band around a reference, its relative half width.
+    """
+
+    id: str
+    paper: Literal["LDC", "LWC", "QACP", "PCP", "DLSM", "recompact"]
+    panel: str
+    title: str
+    function: str
+    experiments: tuple[str, ...] = Field(min_length=1)
+    paper_numbers: str = ""
+    paper_data: PaperData | None = None
+    look_for: str
+    deviations: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    sweep: Sweep | None = None
+    metrics: tuple[str, ...] = ()
+    tolerance: float | None = None
+
+    @model_validator(mode="after")
+    def _declares_its_experiments(self) -> Self:
+        used = {s.experiment for axes in self._axes() for s in axes.series}
+        undeclared = ", ".join(sorted(used - set(self.experiments)))
+        if undeclared:
+            raise ValueError(f"{self.id} draws experiments that it does not list: {undeclared}")
+        return self
+
+    def _axes(self) -> tuple[Axes, ...]:
+        return self.sweep.axes if self.sweep else ()
+
+
+class Figures(Declaration):
+    """All figures."""
+
+    figures: tuple[Figure, ...]
+
+    @model_validator(mode="after")
+    def _unique(self) -> Self:
+        ids = [figure.id for figure in self.figures]
+        for figure in ids:
+            if ids.count(figure) > 1:
+                raise ValueError(f"figure {figure} is declared twice")
+        return self
+
+    def chosen(self, ids: Collection[str]) -> tuple[Figure, ...]:
+        """Choose figures by id, in declared order.
+
+        Raises
+        ------
+        DeclarationError
+            If an id is not declared; the message names those that are.
+        """
+        known = [figure.id for figure in self.figures]
+        unknown = sorted(set(ids) - set(known))
+        if unknown:
+            raise DeclarationError(
+                f"figures.yaml: no figure {', '.join(unknown)}; there are {', '.join(known)}"
+            )
+        return tuple(figure for figure in self.figures if figure.id in ids)
+
+
+def load_figures(path: Path) -> Figures:
+    """Read figures.yaml.
+
+    Raises
+    ------
+    DeclarationError
+        If the file is not as it must be.
+    """
+    return load(path, Figures)
+
+
+def check_experiments(figures: Figures, experiments: Collection[str]) -> None:
+    """Check that every figure's experiments are declared.
+
+    Raises
+    ------
+    DeclarationError
+        If one is not; names the figure and the experiment.
+    """
+    for figure in figures.figures:
+        for experiment in figure.experiments:
+            if experiment not in experiments:
+                raise DeclarationError(
+                    f"figures.yaml: {figure.id}: experiment {experiment} does not exist; "
+                    "declare it in workloads/experiments.yaml or correct its name"
+                )

@@ -1,0 +1,448 @@
+"""The papers' equations beside the measurement: LWC Eq. 1, LDC Theorems 2.1, 2.2 and Eq. 1-3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import matplotlib.axes
+import numpy as np
+import pandas as pd
+
+from recompact import models
+from recompact.claims.checks import compaction_sizes
+from recompact.figures import data as rows
+from recompact.figures import style
+from recompact.figures.declarations import Figure
+from recompact.figures.style import EngineStyle
+from recompact.results import MissingCell, Results
+
+FANOUT, LOAD, MIX = "ldc_fanout", "lwc_load", "ldc_mix"
+MEGABYTE = 1e6
+THEOREM_21_K = "Thm 2.1: write amplification over k"
+THEOREM_21_N = "Thm 2.1: write amplification over n"
+THEOREM_22 = "Thm 2.2: tables and blocks per get"
+EQUATION_1 = "Eq. 1: throughput from amplification"
+EQUATION_2 = "Eq. 2: throughput over write ratio"
+EQUATION_3 = "Eq. 3: longest write over k"
+
+
+def compaction_bytes_by_level(
+    results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
+) -> rows.Drawing:
+    """Draw the bytes of one compaction per level, in SSTables, against 2 (AF + 1).
+
+    A panel per fan-out; with and without expansion of the inputs. Bars are means over the
+    compactions of a run, whiskers reach from the 10th to the 90th percentile of single
+    compactions, points are repetitions.
+    """
+    (experiment,) = entry.experiments
+    frame = compaction_sizes(results, experiment, {})
+    frame = frame.assign(value=frame.total_bytes / frame["count"] / frame.sstable_bytes)
+    frames = []
+    for (fanout, expand), group in frame.groupby(["fanout", "expand_inputs"]):
+        panel, series = f"AF = {fanout:g}", _expansion(expand)
+        frames.append(rows.measured(group, x="level", panel=panel, series=series, unit="S_sst"))
+        frames.append(_percentiles(group, panel, series))
+    for fanout in sorted(frame.fanout.unique()):
+        levels = sorted(frame[frame.fanout == fanout].level.unique())
+        model = {int(level): models.compaction_bytes(fanout) for level in levels}
+        frames.append(
+            rows.stated(
+                model, panel=f"AF = {fanout:g}", series="Eq. 1", unit="S_sst", source=rows.MODEL
+            )
+        )
+    data = rows.combine(frames)
+    names = list(data.panel.unique())
+    figure, panels = style.new_figure(len(names), width=3.0 * len(names) + 0.6, height=3.6)
+    look = styles[frame.engine.iloc[0]]
+    for axes, name in zip(panels, names, strict=True):
+        here = data[data.panel == name]
+        for place, series in enumerate([_expansion(False), _expansion(True)]):
+            one = here[here.series == series]
+            one = one.assign(x=one.x.astype(float) + 0.38 * (place - 0.5))
+            if not one.empty:
+                colour = look.colour if place == 0 else style.PALETTE[1]
+                _compaction_bars(axes, one, label=series, colour=colour)
+        expected = here[here.source == rows.MODEL]
+        axes.axhline(
+            expected.value.iloc[0],
+            color=style.PAPER_COLOUR,
+            linestyle="--",
+            linewidth=1.2,
+            label=f"Eq. 1: 2(AF + 1) = {expected.value.iloc[0]:g}",
+        )
+        axes.set_xticks([int(level) for level in expected.x])
+        axes.grid(axis="x", visible=False)
+        axes.set_title(name)
+        axes.set_xlabel("output level")
+        axes.set_ylim(top=axes.get_ylim()[1] * 1.45)
+        axes.legend(loc="upper left")
+    panels[0].set_ylabel("bytes of one compaction (SSTables)")
+    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+    return rows.Drawing(figure, data)
+
+
+def ldc_equations(
+    results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
+) -> rows.Drawing:
+    """Draw the theorems and equations of LDC II beside the measurement of its baseline.
+
+    The theorems leave a constant open; it is fitted (geometric mean of measured over model) and
+    told in the legend. Eq. 1 takes the measured amplification and the device's bandwidth, Eq. 2
+    the measured pure-write and pure-read throughput, Eq. 3 the mean number of upper SSTables
+    per compaction and the bytes that reads take from the device.
+    """
+    engine = results.planned(FANOUT).engine.iloc[0]
+    look = styles[engine]
+    panels: list[tuple[str, str, Callable[[Results], pd.DataFrame]]] = [
+        (THEOREM_21_K, "fan-out k", write_amplification_over_fanout),
+        (THEOREM_21_N, "n / b (SSTables)", write_amplification_over_data),
+        (THEOREM_22, "fan-out k", lookups_over_fanout),
+        (EQUATION_1, "", throughput_from_amplification),
+        (EQUATION_2, "write ratio r_w", throughput_over_write_ratio),
+        (EQUATION_3, "fan-out k", tail_latency_over_fanout),
+    ]
+    data = rows.combine([collect(results) for _, _, collect in panels])
+    figure, axes_list = style.new_figure(3, rows=2, width=10.5, height=6.6)
+    for axes, (panel, x_label, _) in zip(axes_list, panels, strict=True):
+        here = data[data.panel == panel]
+        axes.set_title(panel)
+        axes.set_xlabel(x_label)
+        if panel == EQUATION_1:
+            _equation_1(axes, here, look)
+        else:
+            _model_and_measured(axes, here, look)
+    for axes in axes_list:
+        if axes.get_xlabel() == "fan-out k":
+            axes.set_xscale("log")
+            style.sweep_ticks(axes, _thinned(sorted({float(x) for x in data[data.panel == axes.get_title()].x})))
+    for panel, label, scale in [
+        (THEOREM_21_K, "write amplification", "log"),
+        (THEOREM_21_N, "write amplification", "linear"),
+        (THEOREM_22, "per get", "linear"),
+        (EQUATION_1, "user data (MB/s)", "log"),
+        (EQUATION_2, "operations per second", "linear"),
+        (EQUATION_3, "latency (ms)", "log"),
+    ]:
+        axes = next(axes for axes in axes_list if axes.get_title() == panel)
+        axes.set_yscale(scale)
+        axes.set_ylabel(label)
+        _headroom(axes, scale)
+        if scale == "log":
+            style.plain_log_ticks(axes.yaxis)
+        axes.legend(loc="upper left" if panel != EQUATION_2 else "upper right")
+    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+    return rows.Drawing(figure, data)
+
+
+def write_amplification_over_fanout(results: Results) -> pd.DataFrame:
+    """Theorem 2.1 over k: measured write amplification and the model, as is and fitted."""
+    runs = _with_shape(results, FANOUT, "run").assign(x=lambda f: f.fanout)
+    return _theorem(
+        results.select(FANOUT, "write_amplification"),
+        runs,
+        lambda row: models.write_amplification(row.fanout, row.data_bytes, row.sstable_bytes),
+        x="fanout",
+        panel=THEOREM_21_K,
+        formula="k log_k(n/b)",
+    )
+
+
+def write_amplification_over_data(results: Results) -> pd.DataFrame:
+    """Theorem 2.1 over n, as SSTables in the tree, from loads of several sizes."""
+    shape = _with_shape(results, LOAD, "load")
+    sstables = dict(zip(shape.run, shape.data_bytes / shape.sstable_bytes, strict=True))
+    sizes = shape.assign(sstables=shape.run.map(sstables)).groupby("size_gb").sstables
+    sstables_of_size = sizes.median().to_dict()
+    runs = shape.assign(x=shape.size_gb.map(sstables_of_size))
+    measured = results.select(LOAD, "write_amplification", phase="load")
+    return _theorem(
+        measured.assign(sstables=measured.size_gb.map(sstables_of_size)),
+        runs,
+        lambda row: models.write_amplification(row.fanout, row.data_bytes, row.sstable_bytes),
+        x="sstables",
+        panel=THEOREM_21_N,
+        formula="k log_k(n/b)",
+    )
+
+
+def lookups_over_fanout(results: Results) -> pd.DataFrame:
+    """Theorem 2.2 over k: tables asked (Bloom checks) and blocks looked at per get."""
+    runs = _with_shape(results, FANOUT, "run").assign(x=lambda f: f.fanout)
+    unsorted = results.select(FANOUT, "level_0_files")
+    runs = runs.merge(unsorted[["run", "value"]], on="run")
+    model = _median_by_x(
+        runs.assign(
+            model=[
+                models.read_amplification(
+                    row.fanout, row.data_bytes, row.sstable_bytes, row.value
+                )
+                for row in runs.itertuples()
+            ]
+        )
+    )
+    frames = [
+        rows.measured(
+            results.select(FANOUT, metric),
+            x="fanout",
+            panel=THEOREM_22,
+            series=series,
+            unit="1",
+        )
+        for metric, series in [
+            ("tables_per_get", "tables asked"),
+            ("blocks_per_get", "blocks looked at"),
+        ]
+    ]
+    return rows.combine([*frames, _model(model, THEOREM_22, "log_k(n/b) + u", "1")])
+
+
+def throughput_from_amplification(results: Results) -> pd.DataFrame:
+    """Eq. 1: user bytes per second of pure writes and pure reads, and what a_w and a_r leave."""
+    frames = []
+    for operation, workload in (("write", "WO"), ("read", "RO")):
+        where = {"workload": workload}
+        measured = results.select(MIX, f"{operation}_throughput_bytes_s", where=where)
+        amplification = results.select(
+            MIX,
+            "write_amplification_device" if operation == "write" else "read_amplification",
+            where=where,
+        )
+        bandwidth = _bandwidth(results, MIX, operation)
+        frames.append(
+            rows.measured(
+                measured.assign(x=operation),
+                x="x",
+                panel=EQUATION_1,
+                series="measured",
+                unit="MB/s",
+                factor=1 / MEGABYTE,
+            )
+        )
+        model = models.store_throughput(bandwidth, float(amplification.value.median()))
+        frames.append(_model({operation: model / MEGABYTE}, EQUATION_1, "Eq. 1", "MB/s"))
+    return rows.combine(frames)
+
+
+def throughput_over_write_ratio(results: Results) -> pd.DataFrame:
+    """Eq. 2: throughput of the mixes, and the model from the pure workloads."""
+    throughput = results.select(MIX, "throughput_ops_s")
+    operations = results.select(MIX, "operations").set_index("run").value
+    values = results.campaign(MIX).values
+    writes = [values.get((run, "run", "latency_write_count"), 0.0) for run in throughput.run]
+    share = np.array(writes) / operations.loc[throughput.run].to_numpy()
+    mean_share = pd.Series(share).groupby(throughput.workload).mean()
+    throughput = throughput.assign(write_ratio=throughput.workload.map(mean_share).round(3))
+    pure = throughput.groupby("workload").value.median()
+    grid = np.linspace(0, 1, 21).round(3)
+    model = {
+        float(ratio): models.total_throughput(ratio, pure.loc["WO"], pure.loc["RO"])
+        for ratio in grid
+    }
+    return rows.combine(
+        [
+            rows.measured(
+                throughput, x="write_ratio", panel=EQUATION_2, series="measured", unit="ops/s"
+            ),
+            _model(model, EQUATION_2, "Eq. 2 from WO and RO", "ops/s"),
+        ]
+    )
+
+
+def tail_latency_over_fanout(results: Results) -> pd.DataFrame:
+    """Eq. 3 over k: longest write, longest compaction, and the model."""
+    runs = _with_shape(results, FANOUT, "run").assign(x=lambda f: f.fanout)
+    reads = results.select(FANOUT, "block_read_throughput_bytes_s").set_index("run").value
+    compactions = results.rows("compactions", FANOUT)
+    compactions = compactions[compactions.type == "compaction"]
+    longest = compactions.groupby(["engine", "repetition", "fanout"], as_index=False)
+    longest = longest.micros_max.max().rename(columns={"micros_max": "value"})
+    deep = compactions[compactions.level > 1].groupby("run")[["inputs_upper", "count"]].sum()
+    upper = deep.inputs_upper / deep["count"]
+    bandwidth = _bandwidth(results, FANOUT, "write")
+    runs = runs[runs.run.isin(upper.index)]
+    model = _median_by_x(
+        runs.assign(
+            model=[
+                models.write_tail_latency(
+                    row.fanout, upper[row.run], row.sstable_bytes, bandwidth, reads[row.run]
+                )
+                * 1e3
+                for row in runs.itertuples()
+            ]
+        )
+    )
+    common = {"x": "fanout", "panel": EQUATION_3, "unit": "ms", "factor": 1e-3}
+    return rows.combine(
+        [
+            rows.measured(
+                results.select(FANOUT, "latency_write_max_us"), series="longest write", **common
+            ),
+            rows.measured(longest, series="longest compaction", **common),
+            _model(model, EQUATION_3, "Eq. 3", "ms"),
+        ]
+    )
+
+
+def _with_shape(results: Results, experiment: str, phase: str) -> pd.DataFrame:
+    """Tell k, b and n of each run: the fan-out, the SSTable size, the bytes in the tree."""
+    runs = results.planned(experiment)
+    data = results.select(experiment, "space_live_bytes", phase=phase).set_index("run").value
+    options = results.campaign(experiment).specifications.set_index("run").engine_options
+    return runs.assign(
+        data_bytes=[data[run] for run in runs.run],
+        sstable_bytes=[options[run]["max_file_size"] for run in runs.run],
+        fanout=[options[run]["fanout"] for run in runs.run],
+    )
+
+
+def _bandwidth(results: Results, experiment: str, direction: str) -> float:
+    """Get the device's stated bandwidth in bytes per second."""
+    device = results.rows("specifications", experiment).device.iloc[0]
+    key = f"{direction}_bandwidth_mb_s"
+    if not device.get(key):
+        raise MissingCell(
+            f"experiment {experiment}: device {device['id']} states no {key}; "
+            "add it to workloads/devices.yaml"
+        )
+    return float(device[key]) * MEGABYTE
+
+
+def _theorem(
+    measured: pd.DataFrame,
+    runs: pd.DataFrame,
+    formula_of: Callable[[pd.Series], float],
+    *,
+    x: str,
+    panel: str,
+    formula: str,
+) -> pd.DataFrame:
+    """Put a theorem's expression beside the measurement, as is and times the fitted constant."""
+    model = _median_by_x(runs.assign(model=[formula_of(row) for row in runs.itertuples()]))
+    medians = measured.groupby(x).value.median()
+    logs = [np.log(medians[position] / value) for position, value in model.items()]
+    constant = float(np.exp(np.mean(logs)))
+    fitted = {position: constant * value for position, value in model.items()}
+    return rows.combine(
+        [
+            rows.measured(measured, x=x, panel=panel, series="measured", unit="1"),
+            _model(model, panel, formula, "1"),
+            _model(fitted, panel, f"{constant:.2g} × {formula}", "1"),
+        ]
+    )
+
+
+def _median_by_x(runs: pd.DataFrame) -> dict[float, float]:
+    return {float(x): float(value) for x, value in runs.groupby("x").model.median().items()}
+
+
+def _model(values: Mapping[float | str, float], panel: str, series: str, unit: str) -> pd.DataFrame:
+    return rows.stated(dict(values), panel=panel, series=series, unit=unit, source=rows.MODEL)
+
+
+def _model_and_measured(axes: matplotlib.axes.Axes, data: pd.DataFrame, look: EngineStyle) -> None:
+    colours = [look.colour, style.PALETTE[1]]
+    for place, series in enumerate(data[data.source == rows.RUN].series.unique()):
+        style.draw_series(
+            axes,
+            data[data.series == series],
+            label=f"{look.label}: {series}",
+            colour=colours[place],
+            marker=[look.marker, "^"][place],
+        )
+    model = data[data.source == rows.MODEL]
+    for place, (series, curve) in enumerate(model.groupby("series", sort=False)):
+        axes.plot(
+            curve.x.astype(float),
+            curve.value,
+            color=style.MODEL_COLOUR,
+            linestyle=[":", "--"][place % 2],
+            linewidth=1.4,
+            label=str(series),
+        )
+
+
+def _equation_1(axes: matplotlib.axes.Axes, data: pd.DataFrame, look: EngineStyle) -> None:
+    position = {"write": 0.0, "read": 1.0}
+    data = data.assign(x=[position[x] for x in data.x])
+    style.draw_series(
+        axes,
+        data[data.source != rows.MODEL],
+        label=f"{look.label}: measured",
+        colour=look.colour,
+        marker=look.marker,
+        connected=False,
+    )
+    model = data[data.source == rows.MODEL]
+    axes.scatter(
+        model.x.astype(float),
+        model.value,
+        s=500,
+        marker="_",
+        color=style.MODEL_COLOUR,
+        label="_",
+    )
+    axes.plot([], [], color=style.MODEL_COLOUR, label="Eq. 1: bandwidth / amplification")
+    axes.set_xticks(list(position.values()), [f"pure {name}s" for name in position])
+    axes.set_xlim(-0.6, 1.6)
+    axes.grid(axis="x", visible=False)
+
+
+def _headroom(axes: matplotlib.axes.Axes, scale: str) -> None:
+    """Leave room for the legend above the data."""
+    low, high = axes.get_ylim()
+    if scale == "log":
+        axes.set_ylim(low, high * (high / low) ** 0.5)
+    else:
+        axes.set_ylim(0, high * 1.45)
+
+
+def _thinned(positions: list[float]) -> list[float]:
+    """Drop ticks that would touch their left neighbour on a logarithmic axis."""
+    kept: list[float] = []
+    for position in positions:
+        if not kept or position / kept[-1] >= 1.4:
+            kept.append(position)
+    return kept
+
+
+def _percentiles(group: pd.DataFrame, panel: str, series: str) -> pd.DataFrame:
+    """Make rows of the 10th to 90th percentile of single compactions, median over repetitions."""
+    scaled = pd.DataFrame(
+        {
+            "x": group.level,
+            "value": group.total_bytes_p50 / group.sstable_bytes,
+            "low": group.total_bytes_p10 / group.sstable_bytes,
+            "high": group.total_bytes_p90 / group.sstable_bytes,
+        }
+    )
+    frame = scaled.groupby("x", as_index=False).median()
+    return frame.assign(
+        panel=panel, series=series, source="percentiles 10 50 90", unit="S_sst"
+    ).reindex(columns=rows.DATA_COLUMNS)
+
+
+def _compaction_bars(
+    axes: matplotlib.axes.Axes, data: pd.DataFrame, *, label: str, colour: str
+) -> None:
+    medians = data[data.source == rows.MEDIAN]
+    runs = data[data.source == rows.RUN]
+    spread = data[data.source == "percentiles 10 50 90"]
+    axes.bar(medians.x, medians.value, width=0.36, color=colour, alpha=0.8, label=label)
+    axes.errorbar(
+        spread.x,
+        spread.value,
+        yerr=style.spread(spread),
+        fmt="_",
+        color=style.PAPER_COLOUR,
+        markersize=6,
+        elinewidth=1,
+        capsize=2.5,
+        zorder=3,
+    )
+    if len(runs) > len(medians):
+        axes.scatter(runs.x, runs.value, s=9, color=style.PAPER_COLOUR, alpha=0.6, zorder=3)
+
+
+def _expansion(expand: bool) -> str:
+    return "inputs expanded" if expand else "one victim"

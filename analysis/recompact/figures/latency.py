@@ -1,0 +1,82 @@
+"""LDC Fig. 1: mean latency per interval over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from recompact.figures import data as rows
+from recompact.figures import style
+from recompact.figures.declarations import Figure
+from recompact.figures.style import EngineStyle
+from recompact.results import Results
+
+OPERATIONS = {"write": "writes", "read": "reads"}
+FLUCTUATION = "largest / smallest"
+
+
+def latency_over_time(
+    results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
+) -> rows.Drawing:
+    """Draw the mean write and read latency per interval, a line per repetition.
+
+    The legend tells how far each swings, the paper's value beside it; a dashed line stands at
+    the smallest write latency times the paper's ratio.
+    """
+    (experiment,) = entry.experiments
+    timeline = results.rows("timeline", experiment)
+    timeline = timeline[timeline.phase == "run"]
+    paper = entry.paper_data.values["write"][FLUCTUATION] if entry.paper_data else None
+    figure, panels = style.new_figure(1, rows=2, height=4.6)
+    frames = []
+    for place, (axes, (operation, count)) in enumerate(
+        zip(panels, OPERATIONS.items(), strict=True)
+    ):
+        intervals = timeline[timeline[count] > 0].assign(
+            value=lambda frame, name=operation: frame[f"mean_{name}_latency_us"]
+        )
+        frames.append(_curves(intervals, operation))
+        fluctuation = results.select(experiment, f"{operation}_latency_fluctuation")
+        ratio = rows.measured(
+            fluctuation.assign(x=FLUCTUATION), x="x", panel=operation, series=operation, unit="1"
+        )
+        frames.append(ratio)
+        median = ratio[ratio.source == rows.MEDIAN].value.iloc[0]
+        label = f"mean {operation} latency; largest / smallest = {median:.3g}"
+        colour = styles[intervals.engine.iloc[0]].colour if place == 0 else style.PALETTE[1]
+        for number, (_, curve) in enumerate(intervals.groupby("repetition")):
+            axes.plot(
+                curve.time_s,
+                curve.value,
+                color=colour,
+                linewidth=0.9,
+                alpha=1 if number == 0 else 0.35,
+                label=label if number == 0 else None,
+            )
+        if operation == "write" and paper is not None:
+            axes.axhline(
+                intervals.value.min() * paper,
+                color=style.PAPER_COLOUR,
+                linestyle="--",
+                linewidth=1,
+                label=f"smallest × {paper:g} (paper's ratio)",
+            )
+            stated = {FLUCTUATION: paper}
+            frames.append(rows.stated(stated, panel=operation, series=operation, unit="1"))
+        axes.set_yscale("log")
+        style.plain_log_ticks(axes.yaxis)
+        axes.set_ylim(top=axes.get_ylim()[1] * 3)
+        axes.set_ylabel(f"{operation} latency (us)")
+        axes.legend(loc="upper right", ncols=2)
+    panels[-1].set_xlabel("time (s)")
+    panels[0].sharex(panels[-1])
+    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+    return rows.Drawing(figure, rows.combine(frames))
+
+
+def _curves(intervals: pd.DataFrame, operation: str) -> pd.DataFrame:
+    frame = intervals.rename(columns={"time_s": "x"}).assign(
+        panel=operation, series=operation, source="interval", unit="us"
+    )
+    return frame.reindex(columns=rows.DATA_COLUMNS)

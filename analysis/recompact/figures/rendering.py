@@ -1,0 +1,93 @@
+"""From declared figures to files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+from recompact import tables
+from recompact.declarations import DeclarationError
+from recompact.figures.data import Drawing
+from recompact.figures.declarations import Figure, load_figures
+from recompact.figures.equations import compaction_bytes_by_level, ldc_equations
+from recompact.figures.latency import latency_over_time
+from recompact.figures.noise import noise_ratios
+from recompact.figures.profile import time_by_module
+from recompact.figures.style import EngineStyle, theme
+from recompact.figures.sweeps import bars_over_sweep, lines_over_sweep, scale_models
+from recompact.results import MissingCell, Results
+
+FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], Drawing]] = {
+    function.__name__: function
+    for function in (
+        bars_over_sweep,
+        compaction_bytes_by_level,
+        latency_over_time,
+        ldc_equations,
+        lines_over_sweep,
+        noise_ratios,
+        scale_models,
+        time_by_module,
+    )
+}
+
+
+def render(
+    results_dir: Path,
+    figure_ids: Collection[str],
+    out_dir: Path,
+    *,
+    figures_path: Path,
+    styles: Mapping[str, EngineStyle],
+) -> None:
+    """Draw figures.
+
+    Parameters
+    ----------
+    results_dir : Path
+        Tidy tables, see `Results.load`.
+    figure_ids : collection of str
+        Figures to draw.
+    out_dir : Path
+        Receives ``<id>.png`` (150 dpi), ``<id>.svg`` and ``<id>.csv`` of each.
+    figures_path : Path
+        figures.yaml.
+    styles : mapping of str to EngineStyle
+        Look per engine id.
+
+    Raises
+    ------
+    DeclarationError
+        If a figure or its function is not declared or does not exist.
+    MissingCell
+        If a value was not measured; names the figure and the cell.
+    TableError
+        If there are no tables.
+    """
+    results = Results.load(results_dir)
+    out_dir.mkdir(parents=True, exist_ok=True)
+    for figure in load_figures(figures_path).chosen(figure_ids):
+        drawing = draw(results, figure, styles)
+        drawing.figure.savefig(out_dir / f"{figure.id}.png")
+        drawing.figure.savefig(out_dir / f"{figure.id}.svg", metadata={"Date": None})
+        plt.close(drawing.figure)
+        tables.write(drawing.data, out_dir / f"{figure.id}.csv")
+
+
+def draw(results: Results, figure: Figure, styles: Mapping[str, EngineStyle]) -> Drawing:
+    """Draw one figure; see `render`."""
+    if figure.function not in FUNCTIONS:
+        raise DeclarationError(
+            f"figures.yaml: {figure.id}: no function {figure.function}; "
+            f"there are {', '.join(sorted(FUNCTIONS))}"
+        )
+    try:
+        with theme():
+            return FUNCTIONS[figure.function](results, figure, styles)
+    except MissingCell as missing:
+        raise MissingCell(f"figure {figure.id}: {missing}") from missing

@@ -1,0 +1,192 @@
+"""Figures of declared metrics over a sweep: lines, or bars beside the paper's values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.axes
+import numpy as np
+import pandas as pd
+
+from recompact.declarations import DeclarationError
+from recompact.figures import data as rows
+from recompact.figures import style
+from recompact.figures.declarations import Figure, Series, Sweep
+from recompact.figures.style import EngineStyle
+from recompact.results import Results
+
+UNIT_FACTORS = {"1": 1.0, "ops/s": 1.0, "us": 1.0, "ms": 1e-3, "MB/s": 1e-6, "GiB": 2.0**-30}
+
+
+def sweep_of(entry: Figure) -> Sweep:
+    """Get the sweep of a figure that must have one."""
+    if entry.sweep is None:
+        raise DeclarationError(f"figures.yaml: {entry.id}: sweep is missing; declare it")
+    return entry.sweep
+
+
+def sweep_data(results: Results, entry: Figure) -> pd.DataFrame:
+    """Collect the declared series and the paper's values; rows as in `DATA_COLUMNS`."""
+    sweep = sweep_of(entry)
+    frames = []
+    for axes in sweep.axes:
+        for series in axes.series:
+            frames.append(
+                rows.measured(
+                    _values(results, series),
+                    x=sweep.key,
+                    panel=axes.label,
+                    series=series.label,
+                    unit=axes.unit,
+                    factor=UNIT_FACTORS[axes.unit],
+                )
+            )
+            stated = entry.paper_data.values if entry.paper_data else {}
+            if series.label in stated:
+                frames.append(
+                    rows.stated(
+                        stated[series.label],
+                        panel=axes.label,
+                        series=series.label,
+                        unit=axes.unit,
+                    )
+                )
+    return rows.combine(frames)
+
+
+def lines_over_sweep(
+    results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
+) -> rows.Drawing:
+    """Draw each panel's metrics as lines over the sweep."""
+    sweep = sweep_of(entry)
+    data = sweep_data(results, entry)
+    figure, panels = style.new_figure(len(sweep.axes), width=3.6 * len(sweep.axes))
+    for axes, declared in zip(panels, sweep.axes, strict=True):
+        here = data[data.panel == declared.label]
+        for place, series in enumerate(declared.series):
+            one = here[here.series == series.label]
+            for engine in one.engine.dropna().unique():
+                look = styles[engine]
+                several = len(declared.series) > 1
+                style.draw_series(
+                    axes,
+                    one[one.engine == engine],
+                    label=f"{look.label}: {series.label}" if several else look.label,
+                    colour=style.PALETTE[place] if several else look.colour,
+                    marker=look.marker if place == 0 else "^",
+                )
+        if sweep.logarithmic:
+            axes.set_xscale("log")
+        style.sweep_ticks(axes, sorted({float(x) for x in here.x}))
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel(sweep.label)
+        axes.set_ylabel(_axis_label(declared.label, declared.unit))
+        axes.legend(loc="best")
+    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+    return rows.Drawing(figure, data)
+
+
+def bars_over_sweep(
+    results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
+) -> rows.Drawing:
+    """Draw one panel's metrics as bars, with the paper's values as markers on them.
+
+    Sizes that the paper measured and this scale did not have the paper's marker only.
+    """
+    sweep = sweep_of(entry)
+    declared = sweep.axes[0]
+    data = sweep_data(results, entry)
+    positions = {x: place for place, x in enumerate(sorted({float(x) for x in data.x}))}
+    figure, (axes,) = style.new_figure(1)
+    width = 0.8 / len(declared.series)
+    for place, series in enumerate(declared.series):
+        shift = (place - (len(declared.series) - 1) / 2) * width
+        one = data[data.series == series.label]
+        one = one.assign(x=[positions[float(x)] + shift for x in one.x])
+        engine = one.engine.dropna().iloc[0]
+        colour = styles[engine].colour if place == 0 else style.PALETTE[place]
+        _draw_bars(axes, one, width=width, label=series.label, colour=colour)
+        paper = one[one.source == rows.PAPER]
+        style.draw_paper(axes, paper.x, paper.value, "paper" if place == 0 else None)
+    axes.set_xticks(list(positions.values()), [f"{x:g}" for x in positions])
+    axes.grid(axis="x", visible=False)
+    axes.set_xlabel(sweep.label)
+    axes.set_ylabel(_axis_label(declared.label, declared.unit))
+    axes.set_ylim(top=axes.get_ylim()[1] * 1.18)
+    axes.legend(loc="upper left", ncols=3)
+    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+    return rows.Drawing(figure, data)
+
+
+def scale_models(
+    results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
+) -> rows.Drawing:
+    """Draw a metric over the scale factor, with the declared tolerance around the largest tree."""
+    sweep = sweep_of(entry)
+    if entry.tolerance is None:
+        raise DeclarationError(f"figures.yaml: {entry.id}: tolerance is missing; declare it")
+    declared = sweep.axes[0]
+    data = sweep_data(results, entry)
+    medians = data[data.source == rows.MEDIAN]
+    largest = medians.loc[medians.x.astype(float).idxmin()]
+    figure, (axes,) = style.new_figure(1)
+    axes.axhspan(
+        largest.value * (1 - entry.tolerance),
+        largest.value * (1 + entry.tolerance),
+        color=style.MODEL_COLOUR,
+        alpha=0.18,
+        linewidth=0,
+        label=f"±{entry.tolerance:.0%} of factor {largest.x:g}",
+    )
+    for engine in medians.engine.unique():
+        look = styles[engine]
+        style.draw_series(
+            axes,
+            data[data.engine == engine],
+            label=look.label,
+            colour=look.colour,
+            marker=look.marker,
+        )
+    axes.set_xscale("log", base=2)
+    style.sweep_ticks(axes, sorted({float(x) for x in data.x}))
+    values = pd.concat([data.value, data.low, data.high]).dropna()
+    reach = max(abs(np.log(values / largest.value)).max(), entry.tolerance) * 1.8
+    axes.set_ylim(largest.value * np.exp(-reach), largest.value * np.exp(reach))
+    axes.set_xlabel(sweep.label)
+    axes.set_ylabel(_axis_label(declared.label, declared.unit))
+    axes.legend(loc="upper right")
+    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+    return rows.Drawing(figure, data)
+
+
+def _values(results: Results, series: Series) -> pd.DataFrame:
+    values = results.select(
+        series.experiment, series.metric, phase=series.phase, where=series.where
+    )
+    return values.assign(value=values.value * values.scale_factor) if series.scaled_up else values
+
+
+def _draw_bars(
+    axes: matplotlib.axes.Axes, data: pd.DataFrame, *, width: float, label: str, colour: str
+) -> None:
+    medians = data[data.source == rows.MEDIAN]
+    runs = data[data.source == rows.RUN]
+    axes.bar(medians.x, medians.value, width=width * 0.92, color=colour, label=label, alpha=0.8)
+    axes.errorbar(
+        medians.x,
+        medians.value,
+        yerr=style.spread(medians),
+        fmt="none",
+        ecolor=style.PAPER_COLOUR,
+        elinewidth=1,
+        capsize=2.5,
+        zorder=3,
+    )
+    if len(runs) > len(medians):
+        axes.scatter(
+            runs.x, runs.value, s=9, color=style.PAPER_COLOUR, alpha=0.6, linewidths=0, zorder=3
+        )
+
+
+def _axis_label(label: str, unit: str) -> str:
+    return label if unit == "1" else f"{label} ({unit})"

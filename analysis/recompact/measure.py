@@ -1,0 +1,114 @@
+"""One measured run: the driver, its data directory, and what is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from recompact.plan import Run
+
+DATA_ROOT = "RECOMPACT_DATA"  # environment variable: where databases live while they are measured
+DEFAULT_DATA_ROOT = Path("/dev/shm")
+
+
+class MeasureError(Exception):
+    """A run could not be measured; the message says why and what to do."""
+
+
+def data_root() -> Path:
+    """Say where databases live while they are measured: memory, unless the user names a place."""
+    return Path(os.environ.get(DATA_ROOT, DEFAULT_DATA_ROOT))
+
+
+def runtime_prefix(runtime: str) -> tuple[str, ...]:
+    """Words that start the driver in a runtime; containers come with the docker/ folder.
+
+    Raises
+    ------
+    MeasureError
+        If the runtime is not known.
+    """
+    if runtime != "native":
+        raise MeasureError(f"profiles: runtime: {runtime!r} is not known; use native")
+    return ()
+
+
+def check_existing(run_directory: Path, run: Run) -> bool:
+    """Say whether the run is finished.
+
+    Raises
+    ------
+    MeasureError
+        If the directory holds the result of another specification.
+    """
+    record = run_directory / "run.json"
+    if not record.exists():
+        return False
+    try:
+        found = json.loads(record.read_text(encoding="utf-8"))["run"]
+    except (ValueError, KeyError) as error:
+        raise MeasureError(f"{record}: not a run record; remove {run_directory}") from error
+    if found != run.id:
+        raise MeasureError(
+            f"{record}: is the result of run {found}, not of {run.id}; remove {run_directory}"
+        )
+    return True
+
+
+def measure(
+    run: Run,
+    root: Path,
+    driver: Path,
+    run_directory: Path,
+    database: Path,
+    prefix: tuple[str, ...] = (),
+) -> None:
+    """Measure one run unless its result is there already.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    root : Path
+        The checkout, from which the run's traces are named.
+    driver : Path
+        The replay driver of the run's engine.
+    run_directory : Path
+        Receives the result; run.json comes last.
+    database : Path
+        Receives the database of a run that keeps it.
+    prefix : tuple of str
+        Words before the driver: a container, a profiler.
+
+    Raises
+    ------
+    MeasureError
+        If the driver fails, or the directory holds another result.
+    """
+    if check_existing(run_directory, run) and (database.exists() or not run.keeps_database):
+        return
+    shutil.rmtree(run_directory, ignore_errors=True)  # left by a run that was killed
+    run_directory.mkdir(parents=True)
+    data = data_root() / f"recompact-{run.id}"
+    shutil.rmtree(data, ignore_errors=True)
+    specification = run_directory / "specification.json"
+    specification.write_text(json.dumps(run.spec, indent=1) + "\n", encoding="utf-8")
+    # The driver dies with this process: nobody measures beside an orphan.
+    words = ["setpriv", "--pdeathsig", "KILL", *prefix, str(driver.resolve()),
+             "--spec", str(specification.resolve()), "--out", str(run_directory.resolve()),
+             "--data-dir", str(data), "--lock", str(data_root() / "recompact.lock")]
+    try:
+        status = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, check=False).returncode
+        if status != 0:
+            (run_directory / "run.json").unlink(missing_ok=True)
+            print(f"run {run.id} failed; its output stays in {run_directory}", file=sys.stderr)
+            raise MeasureError(f"{driver}: status {status} in run {run.id}")
+        if run.keeps_database:
+            shutil.rmtree(database, ignore_errors=True)
+            shutil.copytree(data, database)
+    finally:
+        shutil.rmtree(data, ignore_errors=True)

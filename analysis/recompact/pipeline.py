@@ -1,0 +1,139 @@
+"""What the Snakemake rules ask: which files a rule needs, and in which order runs go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from recompact.declarations import DeclarationError
+from recompact.experiments import ROOT, Declarations, ScaleName
+from recompact.figures.declarations import Figure, check_experiments, load_figures
+from recompact.measure import check_existing
+from recompact.plan import Plan, Run, make
+
+FIGURES = "paper_figures/figures.yaml"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The figures to draw and the plan of the runs that they need."""
+
+    scale: ScaleName
+    figures: tuple[Figure, ...]
+    plan: Plan
+
+
+@cache
+def declarations() -> Declarations:
+    """Read and check every declared YAML file of this checkout once."""
+    return Declarations(ROOT)
+
+
+def select(scale: str, panels: str) -> Selection:
+    """Choose figures and plan their runs.
+
+    Parameters
+    ----------
+    scale : str
+        smoke, small or paper.
+    panels : str
+        Figure ids separated by commas, or "all".
+
+    Raises
+    ------
+    DeclarationError
+        If the scale, a figure or an experiment is not declared.
+    MeasureError
+        If a result directory holds the result of another run.
+    """
+    declared = declarations()
+    if scale not in declared.scales:
+        raise DeclarationError(
+            f"workloads/scales.yaml: scales: has no {scale!r}; it has {', '.join(declared.scales)}"
+        )
+    figures = load_figures(ROOT / FIGURES)
+    check_experiments(figures, declared.experiments)
+    wanted = figures.figures if panels == "all" else figures.chosen(panels.split(","))
+    used = {name for figure in wanted for name in figure.experiments}
+    # The noise floor is needed for every verdict.
+    used.add("noise")
+    experiments = [name for name in declared.experiments if name in used]
+    plan = make(declared, scale, experiments)  # type: ignore[arg-type]
+    for run in plan.runs.values():
+        check_existing(ROOT / "results/raw" / run.id, run)
+    return Selection(plan.scale, wanted, plan)
+
+
+def write_plan(selection: Selection) -> str:
+    """Write the plan for the tables; leave the file alone where it says the same already."""
+    path = ROOT / f"build/plans/{selection.scale}.json"
+    text = selection.plan.as_json()
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return path.relative_to(ROOT).as_posix()
+
+
+def _files(folder: str, *patterns: str) -> list[str]:
+    found = {path for pattern in patterns for path in (ROOT / folder).glob(pattern)}
+    return sorted(path.relative_to(ROOT).as_posix() for path in found if path.is_file())
+
+
+def patch_files(tree: str) -> list[str]:
+    """List the patches that make a tree."""
+    return _files("engines/patches", "*") if tree == "patched" else []
+
+
+def tree_of(engine: str) -> str:
+    """Name the tree that an engine is built from."""
+    entry = declarations().engines.get(engine)
+    if entry is None:
+        raise DeclarationError(f"engines/engines.yaml: engines: has no {engine!r}")
+    return entry.tree
+
+
+def engine_files(engine: str) -> list[str]:
+    """List our sources that an engine's driver is built from."""
+    own = declarations().engines[engine].sources
+    return [
+        *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *own),
+        *_files("workloads/driver", "CMakeLists.txt", "*.h", "*.cc"),
+    ]
+
+
+def trace_writer_files() -> list[str]:
+    """List the sources of the trace writer."""
+    return _files("workloads/ycsb", "pom.xml", "src/main/**/*")
+
+
+def driver_of(run: Run) -> str:
+    """Name the driver that replays a run."""
+    return f"build/engines/{run.engine}/driver/recompact_driver"
+
+
+def traces_of(plan: Plan, name: str) -> list[str]:
+    """List the traces that a run replays, those of the database it starts from included."""
+    run = plan.runs[name]
+    base = plan.runs[run.start_from].trace_ids if run.start_from else ()
+    return [plan.traces[trace].path for trace in (*base, *run.trace_ids)]
+
+
+def base_of(run: Run) -> list[str]:
+    """Name the result whose database a run starts from, if any."""
+    return [f"results/raw/{run.start_from}/run.json"] if run.start_from else []
+
+
+def result_of(run: Run) -> str:
+    """Name the file that says that a run is finished."""
+    return f"results/raw/{run.id}/{'profile' if run.profile else 'run'}.json"
+
+
+def results_of(plan: Plan) -> list[str]:
+    """List the results of all runs of a plan."""
+    return [result_of(run) for run in plan.runs.values()]
+
+
+def priority(plan: Plan, name: str) -> int:
+    """Order runs as planned: the earlier, the higher."""
+    return len(plan.runs) - list(plan.runs).index(name)

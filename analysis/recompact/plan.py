@@ -1,0 +1,392 @@
+"""From the declarations to the runs of one scale.
+
+A run is named by the hash of everything that can change its result: its specification, the
+engine's sources, the driver's sources and, through the names of its traces, the workloads. Two
+experiments that ask for the same run share it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from recompact.declarations import DeclarationError
+from recompact.experiments import (
+    Declarations,
+    Experiment,
+    FromSweep,
+    Phase,
+    Scalar,
+    Scale,
+    ScaleName,
+    Workload,
+)
+
+SEED = 20190408  # any number; every trace and value derives from it
+COMPRESSIBILITY = 0.5  # E10: the paper's Bloom filter sizes imply it
+TIMELINE_INTERVAL_MS = 100
+
+Point = dict[str, Scalar]
+
+
+def digest(content: Any) -> str:
+    """Name a JSON-like value by 16 hexadecimal digits of its SHA-256."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def hash_files(folder: Path, patterns: tuple[str, ...]) -> str:
+    """Hash the names and contents of the files in a folder that match any pattern."""
+    files = sorted({path for pattern in patterns for path in folder.glob(pattern)})
+    return digest(
+        [
+            [path.relative_to(folder).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
+            for path in files
+            if path.is_file()
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Hashes of our sources, by what they can change."""
+
+    root: Path
+
+    def tree(self, declarations: Declarations, engine: str) -> str:
+        """Hash the tree of an engine: upstream, patches, seams, its own sources."""
+        entry = declarations.engines[engine]
+        folder = self.root / "engines"
+        patterns = ["upstream.yaml", "CMakeLists.txt", "seams/*"]
+        patterns += ["patches/*"] if entry.tree == "patched" else ["pristine/*.cc"]
+        return hash_files(folder, (*patterns, *entry.sources))
+
+    @property
+    def driver(self) -> str:
+        """Hash the driver and device model."""
+        return hash_files(self.root / "workloads/driver", ("*.h", "*.cc", "CMakeLists.txt"))
+
+    @property
+    def ycsb(self) -> str:
+        """Hash the trace writer."""
+        return hash_files(self.root / "workloads/ycsb", ("pom.xml", "src/main/**/*"))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trace to be written: `workload` is what the trace writer reads."""
+
+    id: str
+    workload: dict[str, Any]
+    phase: str
+    seed: int
+
+    @property
+    def path(self) -> str:
+        return f"build/traces/{self.id}.trace"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run: its hash, what the driver is told, and what it needs."""
+
+    id: str
+    spec: dict[str, Any]
+    engine: str
+    trace_ids: tuple[str, ...]
+    start_from: str | None = None
+    profile: bool = False
+    keeps_database: bool = False
+
+
+@dataclass
+class Plan:
+    """All runs of a scale, in the order in which they are to be measured."""
+
+    scale: ScaleName
+    scale_entry: Scale
+    runs: dict[str, Run] = field(default_factory=dict)
+    traces: dict[str, Trace] = field(default_factory=dict)
+    points: list[dict[str, Any]] = field(default_factory=list)
+    thinning: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def engines(self) -> list[str]:
+        """The engines that have to be built."""
+        return sorted({run.engine for run in self.runs.values()})
+
+    def as_json(self) -> str:
+        """What the tables are made from: which run is which point of which experiment."""
+        content = {
+            "schema": 1,
+            "scale": self.scale,
+            "thinning": self.thinning,
+            "runs": self.points,
+        }
+        return json.dumps(content, indent=1, sort_keys=True) + "\n"
+
+
+def make(
+    declarations: Declarations, scale: ScaleName, experiments: Iterable[str] | None = None
+) -> Plan:
+    """Plan the runs of a scale.
+
+    Parameters
+    ----------
+    declarations : Declarations
+        The checked declarations.
+    scale : {'smoke', 'small', 'paper'}
+        The scale.
+    experiments : iterable of str, optional
+        Only these; all of them by default.
+
+    Returns
+    -------
+    Plan
+        Runs ordered so that the repetitions of an experiment interleave its engines and points.
+
+    Raises
+    ------
+    DeclarationError
+        If an experiment is not declared, or two of its runs come out the same.
+    """
+    names = list(declarations.experiments) if experiments is None else list(experiments)
+    planner = _Planner(declarations, Plan(scale, declarations.scales[scale]))
+    for name in names:
+        if name not in declarations.experiments:
+            raise DeclarationError(
+                f"{declarations.experiments_path}: experiments: has no {name!r}; "
+                f"it has {', '.join(declarations.experiments)}"
+            )
+        planner.add(name, declarations.experiments[name])
+    return planner.plan
+
+
+class _Planner:
+    def __init__(self, declarations: Declarations, plan: Plan) -> None:
+        self.declarations = declarations
+        self.plan = plan
+        self.sources = Sources(declarations.root)
+
+    def add(self, name: str, experiment: Experiment) -> None:
+        """Add the runs of one experiment: repetition by repetition, A B A B."""
+        repetitions = experiment.repetitions.get(
+            self.plan.scale, self.plan.scale_entry.repetitions
+        )
+        points = list(self._points(experiment))
+        for repetition in range(1, repetitions + 1):
+            for point, engine in itertools.product(points, experiment.engines):
+                run = self._run(experiment, engine, point, repetition)
+                self._note(name, experiment, run, point, repetition)
+        left_out = {
+            key: [value for value in sweep.full if value not in sweep.thin]
+            for key, sweep in experiment.sweep.items()
+            if self.plan.scale_entry.sweep == "thin" and set(sweep.full) != set(sweep.thin)
+        }
+        if left_out:
+            parts = (f"{key} {', '.join(map(str, values))}" for key, values in left_out.items())
+            self.plan.thinning[name] = f"left out: {'; '.join(parts)}"
+        if experiment.profile:
+            for point, engine in itertools.product(points, experiment.engines):
+                run = self._run(experiment, engine, point, 1, profile=True)
+                self._note(name, experiment, run, point, 1)
+
+    def _note(
+        self, name: str, experiment: Experiment, run: Run, point: Point, repetition: int
+    ) -> None:
+        self.plan.points.append(
+            {
+                "experiment": name,
+                "run": run.id,
+                "engine": run.engine,
+                "repetition": repetition,
+                "point": point,
+                "factor": run.spec["scale_factor"],
+                "profile": run.profile,
+            }
+        )
+
+    def _points(self, experiment: Experiment) -> Iterable[Point]:
+        values = [getattr(sweep, self.plan.scale_entry.sweep) for sweep in experiment.sweep.values()]
+        for combination in itertools.product(*values):
+            yield dict(zip(experiment.sweep, combination, strict=True))
+
+    def _run(
+        self,
+        experiment: Experiment,
+        engine: str,
+        point: Point,
+        repetition: int,
+        profile: bool = False,
+    ) -> Run:
+        factor = self._factor(experiment, point)
+        base: dict[str, Any] = {
+            "schema": 1,
+            "engine": {"id": engine, "options": self._options(experiment, engine, point, factor)},
+            "scale_factor": 1 if experiment.upstream_defaults else factor,
+            "seed": SEED,
+            "compressibility": COMPRESSIBILITY,
+            "key_order": "hashed",
+            "value_checks": True,
+            "timeline_interval_ms": TIMELINE_INTERVAL_MS,
+            "repetition": repetition,
+        }
+        prepared = self._prepared(experiment, base, point, factor, repetition)
+        phases, traces = self._phases(experiment.phases, point, factor, repetition)
+        spec = base | {
+            "device": {"id": experiment.device}
+            | self.declarations.devices[experiment.device].parameters,
+            "start_from": None
+            if prepared is None
+            else {
+                "run": prepared.id,
+                "database": f"build/databases/{prepared.id}",
+                "traces": [self.plan.traces[trace].path for trace in prepared.trace_ids],
+            },
+            "keep_database": False,
+            "phases": phases,
+        }
+        if "copy" in point:
+            spec["copy"] = point["copy"]
+        if profile:
+            spec["profile"] = True
+        return self._register(spec, traces, prepared.id if prepared else None)
+
+    def _prepared(
+        self,
+        experiment: Experiment,
+        base: dict[str, Any],
+        point: Point,
+        factor: int,
+        repetition: int,
+    ) -> Run | None:
+        phases, traces = self._phases(experiment.prepare, point, factor, repetition)
+        if not phases:
+            return None
+        memory = {"id": "memory"} | self.declarations.devices["memory"].parameters
+        spec = base | {
+            "device": memory,
+            "start_from": None,
+            "keep_database": True,
+            "phases": phases,
+        }
+        return self._register(spec, traces, None)
+
+    def _register(
+        self, spec: dict[str, Any], traces: tuple[str, ...], start_from: str | None
+    ) -> Run:
+        engine = spec["engine"]["id"]
+        tree = self.sources.tree(self.declarations, engine)
+        name = digest({"spec": spec, "tree": tree, "driver": self.sources.driver})
+        run = Run(
+            id=name,
+            spec={"run": name} | spec,
+            engine=engine,
+            trace_ids=traces,
+            start_from=start_from,
+            profile=spec.get("profile", False),
+            keeps_database=spec["keep_database"],
+        )
+        return self.plan.runs.setdefault(name, run)
+
+    def _factor(self, experiment: Experiment, point: Point) -> int:
+        if experiment.scale_factor is not None:
+            return int(point[experiment.scale_factor.source])
+        return self.plan.scale_entry.factor[experiment.paper]
+
+    def _options(
+        self, experiment: Experiment, engine: str, point: Point, factor: int
+    ) -> dict[str, Scalar]:
+        """Engine options; where a later source names one again, the later one holds."""
+        if experiment.upstream_defaults:
+            return dict(self.declarations.common_options)
+        options: dict[str, Scalar] = {
+            name: max(1, round(value / factor))
+            for name, value in self.declarations.scaled_options.items()
+        }
+        options |= self.declarations.common_options
+        options |= self.declarations.engines[engine].options
+        for name, value in experiment.options.items():
+            options[name] = _resolve(value, point) if isinstance(value, FromSweep) else value
+        return options
+
+    def _phases(
+        self, phases: tuple[Phase, ...], point: Point, factor: int, repetition: int
+    ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+        specs: list[dict[str, Any]] = []
+        traces: list[str] = []
+        for index, phase in enumerate(phases):
+            if any(point[name] != value for name, value in phase.only.items()):
+                continue
+            spec: dict[str, Any] = {"name": phase.name, "kind": phase.kind}
+            if phase.kind == "replay":
+                trace = self._trace(phase, point, factor, repetition, index)
+                traces.append(trace.id)
+                spec |= {
+                    "workload": trace.workload["id"],
+                    "trace": trace.path,
+                    "start": 0,
+                    "count": None,
+                    "pace": phase.pace.model_dump(exclude_none=True),
+                    "threads": phase.threads,
+                    "warmup_operations": phase.warmup_operations,
+                }
+            specs.append(spec)
+        return specs, tuple(dict.fromkeys(traces))
+
+    def _trace(
+        self, phase: Phase, point: Point, factor: int, repetition: int, index: int
+    ) -> Trace:
+        assert phase.workload is not None and phase.operations is not None
+        workload_id = str(_resolve(phase.workload, point))
+        full = int(_resolve(phase.operations, point))
+        keys = int(_resolve(phase.keys, point)) if phase.keys is not None else full
+        operations = (
+            min(full, self.plan.scale_entry.unscaled_operations)
+            if phase.unscaled
+            else max(1, round(full / factor))
+        )
+        workload = _trace_specification(
+            workload_id,
+            self.declarations.workloads[workload_id],
+            operations,
+            max(1, round(keys / factor)),
+        )
+        # Phases of a run differ in their draws even where their workloads are the same.
+        seed = SEED + 1000 * repetition + index
+        kind = "load" if workload["distribution"] == "sequential" else "run"
+        name = digest({"workload": workload, "seed": seed, "ycsb": self.sources.ycsb})
+        return self.plan.traces.setdefault(name, Trace(name, workload, kind, seed))
+
+
+def _resolve(value: Scalar | FromSweep, point: Point) -> Scalar:
+    if not isinstance(value, FromSweep):
+        return value
+    taken = point[value.source]
+    return taken * value.times if value.times != 1 and not isinstance(taken, str) else taken
+
+
+def _trace_specification(
+    name: str, workload: Workload, operations: int, keys: int
+) -> dict[str, Any]:
+    specification: dict[str, Any] = {
+        "id": name,
+        "records": keys,
+        "operations": operations,
+        "value_bytes": workload.value_bytes,
+        "distribution": workload.distribution,
+        **workload.mix,
+    }
+    if workload.zipf_constant is not None:
+        specification["zipf_constant"] = workload.zipf_constant
+        specification["scrambled"] = workload.scrambled
+    if workload.scan_max is not None:
+        specification["scan_length"] = {"distribution": "uniform", "max": workload.scan_max}
+    return specification

@@ -1,0 +1,399 @@
+"""Tidy tables of one or several measurement campaigns, asked by experiment and metric."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from recompact import tables
+
+SCALE_ORDER = ("smoke", "small", "paper")
+NOT_IN_POINT = ("engine", "repetition", "run", "scale_factor")
+
+Scalar = str | int | float | bool
+Point = Mapping[str, Scalar]
+
+
+class MissingCell(Exception):
+    """A value that a figure or claim needs was not measured; the message names the cell."""
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Conditions under which the runs of a figure were measured.
+
+    Attributes
+    ----------
+    scale : str
+        smoke, small or paper.
+    factors : tuple of float
+        Scale factors by which sizes were divided.
+    devices : tuple of str
+        Device ids with their kind, such as "pcie_ssd (ssd)".
+    hosts : tuple of str
+        Hosts, described but not named.
+    repetitions : int
+        Fewest repetitions of any point.
+    hashes : tuple of str
+        Short source hashes: engine trees, drivers and traces.
+    thinning : tuple of str
+        What the scale left out of the sweeps.
+    suspect : tuple of str
+        Reasons of the driver to doubt a run.
+    runs : tuple of str
+        Ids of the runs.
+    """
+
+    scale: str
+    factors: tuple[float, ...]
+    devices: tuple[str, ...]
+    hosts: tuple[str, ...]
+    repetitions: int
+    hashes: tuple[str, ...]
+    thinning: tuple[str, ...]
+    suspect: tuple[str, ...]
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Tables of one scale on one host.
+
+    Attributes
+    ----------
+    directory : Path
+        Where the tables lie.
+    """
+
+    directory: Path
+
+    @cached_property
+    def _scale(self) -> Mapping[str, Any]:
+        path = self.directory / "scale.json"
+        try:
+            content: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise tables.TableError(f"{path}: no such file; build the tables") from error
+        return content
+
+    @property
+    def scale(self) -> str:
+        """Name of the scale."""
+        return str(self._scale["scale"])
+
+    @property
+    def thinning(self) -> Mapping[str, str]:
+        """What was left out, per experiment."""
+        return dict(self._scale["thinning"])
+
+    @property
+    def skipped_profiles(self) -> Mapping[str, str]:
+        """Why a profiled run was skipped, per run."""
+        return dict(self._scale["skipped_profiles"])
+
+    @cached_property
+    def experiments(self) -> pd.DataFrame:
+        """experiments.csv with one column per key of the points."""
+        frame = self._read("experiments", tables.EXPERIMENT_COLUMNS)
+        points = pd.DataFrame(
+            [json.loads(point) for point in frame.point], index=frame.index, dtype=object
+        )
+        return frame.join(points)
+
+    def of(self, experiment: str) -> pd.DataFrame:
+        """Rows of `experiments` of one experiment; none if it was not measured here."""
+        return self.experiments[self.experiments.experiment == experiment]
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """runs.csv."""
+        return self._read("runs", tables.RUN_COLUMNS)
+
+    @cached_property
+    def values(self) -> Mapping[tuple[str, str, str], float]:
+        """Value per (run, phase, metric)."""
+        keys = zip(self.runs.run, self.runs.phase, self.runs.metric, strict=True)
+        return dict(zip(keys, self.runs.value, strict=True))
+
+    @cached_property
+    def timeline(self) -> pd.DataFrame:
+        """timeline.csv."""
+        return self._read("timeline", tables.TIMELINE_COLUMNS)
+
+    @cached_property
+    def compactions(self) -> pd.DataFrame:
+        """compactions.csv."""
+        return self._read("compactions", tables.COMPACTION_COLUMNS)
+
+    @cached_property
+    def profile(self) -> pd.DataFrame:
+        """profile.csv."""
+        return self._read("profile", tables.PROFILE_COLUMNS)
+
+    @cached_property
+    def noise(self) -> pd.DataFrame:
+        """noise.csv."""
+        return self._read("noise", tables.NOISE_COLUMNS)
+
+    @cached_property
+    def specifications(self) -> pd.DataFrame:
+        """specifications.csv with its JSON columns read."""
+        frame = self._read("specifications", tables.SPECIFICATION_COLUMNS)
+        for column in ("engine_options", "device", "conditions", "build"):
+            frame[column] = [json.loads(text) for text in frame[column]]
+        return frame.fillna({"suspect": ""})
+
+    def _read(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
+        path = self.directory / f"{name}.csv"
+        try:
+            frame = pd.read_csv(path, dtype={"run": str, "trace": str, "tree": str})
+        except FileNotFoundError as error:
+            raise tables.TableError(f"{path}: no such file; build the tables") from error
+        for column in columns:
+            if column not in frame.columns:
+                raise tables.TableError(f"{path}: column {column} is missing; build the tables")
+        return frame
+
+
+@dataclass(frozen=True)
+class Results:
+    """Measurements of one scale, or published ones of several scales and hosts.
+
+    An experiment that several campaigns measured is taken whole from one of them, never mixed:
+    from the largest scale, then the one with most runs, then the first by name.
+
+    Attributes
+    ----------
+    campaigns : tuple of Campaign
+        The campaigns, in the order of preference.
+    """
+
+    campaigns: tuple[Campaign, ...]
+
+    @classmethod
+    def load(cls, directory: Path) -> Results:
+        """Find the tables under a directory.
+
+        Parameters
+        ----------
+        directory : Path
+            ``results/<scale>``, or a directory that holds several such, as
+            ``results/published``.
+
+        Returns
+        -------
+        Results
+            All campaigns found.
+
+        Raises
+        ------
+        TableError
+            If there is none.
+        """
+        found = [Campaign(path.parent) for path in sorted(directory.rglob("experiments.csv"))]
+        if not found:
+            raise tables.TableError(f"{directory}: no experiments.csv below; build the tables")
+        return cls(tuple(sorted(found, key=lambda c: SCALE_ORDER.index(c.scale), reverse=True)))
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """Experiments that were measured."""
+        names = {name for campaign in self.campaigns for name in campaign.experiments.experiment}
+        return tuple(sorted(names))
+
+    def campaign(self, experiment: str) -> Campaign:
+        """Choose the campaign that answers for an experiment.
+
+        Raises
+        ------
+        MissingCell
+            If no campaign measured it.
+        """
+        sizes = [
+            (SCALE_ORDER.index(campaign.scale), len(runs), -place, campaign)
+            for place, campaign in enumerate(self.campaigns)
+            if len(runs := campaign.of(experiment))
+        ]
+        if not sizes:
+            raise MissingCell(f"experiment {experiment} was not measured")
+        return max(sizes, key=lambda size: size[:3])[3]
+
+    def planned(
+        self,
+        experiment: str,
+        *,
+        engines: Sequence[str] | None = None,
+        where: Point | None = None,
+        profiled: bool = False,
+    ) -> pd.DataFrame:
+        """List the runs of an experiment.
+
+        Parameters
+        ----------
+        experiment : str
+            Id of the experiment.
+        engines : sequence of str, optional
+            Engine ids to keep; all by default.
+        where : mapping, optional
+            Values of the point that a run must have.
+        profiled : bool
+            List the profiled runs instead of the timed repetitions.
+
+        Returns
+        -------
+        DataFrame
+            Columns engine, repetition, run, scale_factor and one per key of the point.
+
+        Raises
+        ------
+        MissingCell
+            If no run is left.
+        """
+        runs = self.campaign(experiment).of(experiment)
+        runs = runs[runs.profiled == int(profiled)]
+        if engines is not None:
+            runs = runs[runs.engine.isin(list(engines))]
+        for key, value in (where or {}).items():
+            runs = runs[runs[key] == value] if key in runs else runs.iloc[:0]
+        if runs.empty:
+            raise MissingCell(
+                f"experiment {experiment} has no run of engine {', '.join(engines or ['any'])} "
+                f"at {tables.canonical(dict(where or {}))}"
+            )
+        return (
+            runs.drop(columns=["experiment", "point", "profiled"])
+            .dropna(axis="columns", how="all")
+            .infer_objects()
+            .reset_index(drop=True)
+        )
+
+    def select(
+        self,
+        experiment: str,
+        metric: str,
+        *,
+        phase: str = "run",
+        engines: Sequence[str] | None = None,
+        where: Point | None = None,
+    ) -> pd.DataFrame:
+        """Get one metric of an experiment, one row per run.
+
+        Parameters
+        ----------
+        experiment, metric, phase : str
+            What to get.
+        engines, where
+            As in `planned`.
+
+        Returns
+        -------
+        DataFrame
+            Columns engine, repetition, run, scale_factor, one per key of the point, and value.
+
+        Raises
+        ------
+        MissingCell
+            If a run lacks the metric; names experiment, engine, point, phase and metric.
+        """
+        runs = self.planned(experiment, engines=engines, where=where)
+        values = self.campaign(experiment).values
+        keys = list(runs.columns.difference(NOT_IN_POINT))
+        for row in runs.to_dict("records"):
+            if (row["run"], phase, metric) not in values:
+                point = tables.canonical({key: row[key] for key in keys})
+                raise MissingCell(
+                    f"experiment {experiment}, engine {row['engine']}, point {point}, "
+                    f"phase {phase}: {metric} was not measured"
+                )
+        return runs.assign(value=[values[run, phase, metric] for run in runs.run])
+
+    def rows(self, table: str, experiment: str, *, where: Point | None = None) -> pd.DataFrame:
+        """Get the rows of another table that belong to an experiment's runs.
+
+        Parameters
+        ----------
+        table : str
+            timeline, compactions, profile or specifications.
+        experiment : str
+            Id of the experiment.
+        where
+            As in `planned`.
+
+        Returns
+        -------
+        DataFrame
+            The runs' columns (see `planned`) joined with the table's.
+
+        Raises
+        ------
+        MissingCell
+            If no row belongs to them.
+        """
+        campaign = self.campaign(experiment)
+        runs = self.planned(experiment, where=where, profiled=table == "profile")
+        rows: pd.DataFrame = getattr(campaign, table)
+        joined = runs.merge(rows.drop(columns="engine", errors="ignore"), on="run")
+        if joined.empty:
+            skipped = {campaign.skipped_profiles.get(run) for run in runs.run} - {None}
+            because = "".join(f": {reason}" for reason in skipped)
+            raise MissingCell(f"experiment {experiment} has no rows in {table}.csv{because}")
+        return joined
+
+    def noise_floor(self, metric: str, experiment: str) -> float | None:
+        """Tell by how much identical runs differ on the host of an experiment.
+
+        Parameters
+        ----------
+        metric : str
+            The metric.
+        experiment : str
+            The experiment whose campaign must have measured the noise.
+
+        Returns
+        -------
+        float or None
+            The floor as a relative difference; None if it was not measured.
+        """
+        noise = self.campaign(experiment).noise
+        row = noise[(noise.metric == metric) & (noise.engine_a == tables.ANY_ENGINE)]
+        return None if row.empty else float(row.floor.iloc[0])
+
+    def stamp(self, experiments: Sequence[str]) -> Stamp:
+        """Collect the conditions of some experiments' runs."""
+        specifications = pd.concat([self.rows("specifications", name) for name in experiments])
+        campaigns = {self.campaign(name).directory: self.campaign(name) for name in experiments}
+        runs = pd.concat([campaign.runs for campaign in campaigns.values()])
+        runs = runs[runs.run.isin(specifications.run)]
+        scales = sorted({c.scale for c in campaigns.values()}, key=SCALE_ORDER.index)
+        hashes = [f"tree {name[:8]}" for name in _distinct(runs.tree)]
+        hashes += [f"driver {build['driver'][:8]}" for build in specifications.build]
+        hashes += [f"trace {name}" for name in _distinct(runs.trace)]
+        planned = {name: self.planned(name) for name in experiments}
+        thinning = [self.campaign(name).thinning.get(name) for name in experiments]
+        return Stamp(
+            scale=" + ".join(scales),
+            factors=tuple(sorted({float(f) for runs in planned.values() for f in runs.scale_factor})),
+            devices=_distinct([f"{d['id']} ({d['kind']})" for d in specifications.device]),
+            hosts=_distinct(runs.host),
+            repetitions=min(fewest_repetitions(runs) for runs in planned.values()),
+            hashes=_distinct(hashes),
+            thinning=_distinct(thinning),
+            suspect=_distinct([reason for reason in specifications.suspect if reason]),
+            runs=_distinct(specifications.run),
+        )
+
+
+def fewest_repetitions(runs: pd.DataFrame) -> int:
+    """Count the repetitions of the point that has fewest of them."""
+    keys = list(runs.columns.difference(["repetition", "run", "scale_factor"]))
+    return int(runs.groupby(keys, dropna=False).repetition.nunique().min())
+
+
+def _distinct(values: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(value) for value in values if pd.notna(value)))

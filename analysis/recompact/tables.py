@@ -1,0 +1,522 @@
+"""Raw run directories and the plan become the tidy tables of one scale.
+
+One row per (run, phase, metric), per interval, per kind of compaction, per profiled function
+group. Rows are sorted and numbers have a fixed format, so the same runs give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from recompact.statistics import NoiseFloor
+
+EXPERIMENT_COLUMNS = [
+    *("experiment", "run", "engine", "repetition", "point", "scale_factor", "profiled")
+]
+RUN_COLUMNS = [
+    *("run", "phase", "metric", "value", "unit", "engine", "workload", "device"),
+    *("parameters", "scale", "host", "date", "tree", "trace"),
+]
+TIMELINE_COLUMNS = [
+    *("run", "phase", "time_s", "operations", "reads", "writes", "scans", "mean_latency_us"),
+    *("mean_read_latency_us", "mean_write_latency_us", "max_latency_us", "block_cache_hits"),
+    *("block_cache_misses", "stall_us", "live_bytes", "pinned_bytes", "pending_bytes"),
+    *("obsolete_bytes", "device_read_bytes", "device_write_bytes", "device_queue_us"),
+]
+COMPACTION_COLUMNS = [
+    *("run", "type", "reason", "level", "count", "inputs_upper", "inputs_lower", "bytes_read"),
+    *("bytes_written", "total_bytes_p10", "total_bytes_p50", "total_bytes_p90", "micros"),
+    "micros_max",
+]
+PROFILE_COLUMNS = ["run", "engine", "workload", "module", "function_group", "samples", "share"]
+NOISE_COLUMNS = ["metric", "engine_a", "engine_b", "pairs", "floor"]
+SPECIFICATION_COLUMNS = ["run", "engine_options", "device", "conditions", "build", "suspect"]
+
+NOISE_EXPERIMENT = "noise"
+NOISE_PHASE = "run"
+ANY_ENGINE = "any"
+FLOAT_FORMAT = "%.10g"
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class TableError(Exception):
+    """Raw data lack a file, column or cell; the message names it and says what to do."""
+
+
+class _Record(BaseModel):
+    """Part of a generated file: what the tables need is required, the rest is let through."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class PlannedRun(_Record):
+    """One run of the plan: what it is for."""
+
+    experiment: str
+    run: str
+    engine: str
+    repetition: int
+    point: dict[str, str | bool | int | float]
+    factor: float
+    profile: bool
+
+
+class RunPlan(_Record):
+    """The runs of one scale.
+
+    Attributes
+    ----------
+    scale : str
+        smoke, small or paper.
+    thinning : dict of str to str
+        Per thinned experiment, what was left out of its sweep.
+    runs : tuple of PlannedRun
+        All runs; one run may serve several experiments. A profiled run stands beside the timed
+        repetitions and may have been skipped where the host does not allow it.
+    """
+
+    scale: str
+    thinning: dict[str, str]
+    runs: tuple[PlannedRun, ...]
+
+
+class ProfileStatus(_Record):
+    """The content of profile.json: whether a run could be profiled."""
+
+    status: str
+    reason: str
+
+
+class TraceRecord(_Record):
+    """The trace that a phase replayed."""
+
+    file: str
+    crc32c: str | int
+
+
+class PhaseRecord(_Record):
+    """What one phase of a run measured."""
+
+    name: str
+    kind: str
+    duration_s: float
+    counters: dict[str, float]
+    trace: TraceRecord | None = None
+    operations: int | None = None
+    throughput_ops_s: float | None = None
+    latency_us: dict[str, dict[str, float | None]] = {}
+    levels: list[dict[str, float]] = []
+    space: dict[str, float] = {}
+
+
+class EngineSpecification(_Record):
+    """Engine of a run and its options."""
+
+    id: str
+    options: dict[str, Any]
+
+
+class RunSpecification(BaseModel):
+    """Specification of a run, as the driver copied it; all keys are kept."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    engine: EngineSpecification
+    device: dict[str, Any]
+    scale_factor: float
+    seed: int
+
+
+class EngineBuild(_Record):
+    """How the engine's binary came about."""
+
+    build: dict[str, Any]
+
+
+class DriverRecord(_Record):
+    """The driver's source."""
+
+    source_hash: str
+
+
+class RunRecord(_Record):
+    """The content of run.json."""
+
+    run: str
+    spec: RunSpecification
+    host: dict[str, Any]
+    started: str
+    engine: EngineBuild
+    driver: DriverRecord
+    phases: list[PhaseRecord] = Field(min_length=1)
+    suspect: list[str] = []
+
+
+def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
+    """Write the tidy tables of one scale.
+
+    Parameters
+    ----------
+    raw_dir : Path
+        Folder of run directories, ``<raw_dir>/<run>/run.json`` and its neighbours.
+    plan_path : Path
+        The plan (JSON), see `RunPlan`.
+    out_dir : Path
+        Receives experiments.csv, runs.csv, timeline.csv, compactions.csv, profile.csv,
+        noise.csv, specifications.csv and scale.json.
+
+    Raises
+    ------
+    TableError
+        If a planned run, a column or a cell is missing.
+    """
+    plan = read_json(plan_path, RunPlan)
+    skipped = skipped_profiles(raw_dir, plan)
+    engines = {entry.run: entry.engine for entry in plan.runs if entry.run not in skipped}
+    directories = {run: raw_dir / run for run in sorted(engines)}
+    records = {run: read_run(directory) for run, directory in directories.items()}
+    timelines = {run: read_timeline(directory) for run, directory in directories.items()}
+    for run, record in records.items():
+        if (record.run, record.spec.engine.id) != (run, engines[run]):
+            raise TableError(
+                f"{directories[run] / 'run.json'}: run {record.run} of engine "
+                f"{record.spec.engine.id}, but the plan says run {run} of engine "
+                f"{engines[run]}; remove the directory and run again"
+            )
+
+    experiments = experiments_table(plan)
+    runs = runs_table(records, timelines, plan.scale)
+    compactions = (read_compactions(directory) for directory in directories.values())
+    profiles = (read_profile(directory) for directory in directories.values())
+    out_dir.mkdir(parents=True, exist_ok=True)
+    write(experiments, out_dir / "experiments.csv")
+    write(runs, out_dir / "runs.csv")
+    write(concatenate(timelines.values(), TIMELINE_COLUMNS), out_dir / "timeline.csv")
+    write(concatenate(compactions, COMPACTION_COLUMNS), out_dir / "compactions.csv")
+    write(concatenate(profiles, PROFILE_COLUMNS), out_dir / "profile.csv")
+    write(noise_table(experiments, runs), out_dir / "noise.csv")
+    write(specifications_table(records), out_dir / "specifications.csv")
+    scale = {"scale": plan.scale, "thinning": plan.thinning, "skipped_profiles": skipped}
+    text = json.dumps(scale, indent=1, sort_keys=True) + "\n"
+    (out_dir / "scale.json").write_text(text, encoding="utf-8")
+
+
+def skipped_profiles(raw_dir: Path, plan: RunPlan) -> dict[str, str]:
+    """Tell which profiled runs the host did not allow, and why."""
+    skipped = {}
+    for entry in plan.runs:
+        directory = raw_dir / entry.run
+        if entry.profile and not (directory / "run.json").exists():
+            status = read_json(directory / "profile.json", ProfileStatus)
+            skipped[entry.run] = status.reason
+    return skipped
+
+
+def read_json(path: Path, model: type[ModelT]) -> ModelT:
+    """Read a generated JSON file into its model; mistakes name the file and the key."""
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise TableError(f"{path}: no such file; finish the run that writes it") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "(whole file)"
+        raise TableError(f"{path}: {key}: {first['msg']}; run again") from error
+
+
+def canonical(value: Mapping[str, Any]) -> str:
+    """Render a mapping as canonical JSON (sorted keys)."""
+    return json.dumps(value, sort_keys=True)
+
+
+def experiments_table(plan: RunPlan) -> pd.DataFrame:
+    """Tell which run serves which experiment, at which point and repetition."""
+    rows = [
+        (
+            *(entry.experiment, entry.run, entry.engine, entry.repetition),
+            *(canonical(entry.point), entry.factor, int(entry.profile)),
+        )
+        for entry in plan.runs
+    ]
+    return sort(pd.DataFrame(rows, columns=EXPERIMENT_COLUMNS))
+
+
+def read_run(directory: Path) -> RunRecord:
+    """Read run.json and check that each replay phase tells what it must."""
+    path = directory / "run.json"
+    record = read_json(path, RunRecord)
+    for phase in record.phases:
+        for key in ("trace", "operations", "throughput_ops_s", "latency_us"):
+            if phase.kind == "replay" and not getattr(phase, key):
+                raise TableError(f"{path}: phase {phase.name}: {key} is missing; run again")
+    return record
+
+
+def read_timeline(directory: Path) -> pd.DataFrame:
+    """Read timeline.csv of a run, one row per interval."""
+    frame = _read_csv(directory / "timeline.csv", TIMELINE_COLUMNS[1:])
+    return frame.assign(run=directory.name)[TIMELINE_COLUMNS]
+
+
+def read_compactions(directory: Path) -> pd.DataFrame:
+    """Aggregate events.jsonl of a run per type, reason and level.
+
+    Returns
+    -------
+    DataFrame
+        `COMPACTION_COLUMNS`: counts, summed bytes and microseconds, quantiles of the bytes read
+        and written by one event, and the longest event. Empty for an engine without event log.
+    """
+    path = directory / "events.jsonl"
+    if not path.exists():
+        return pd.DataFrame(columns=COMPACTION_COLUMNS)
+    events = pd.DataFrame(_read_events(path))
+    if events.empty:
+        return pd.DataFrame(columns=COMPACTION_COLUMNS)
+    events["bytes_read"] = events.bytes_read_upper + events.bytes_read_lower
+    events["total_bytes"] = events.bytes_read + events.bytes_written
+    table = (
+        events.groupby(["type", "reason", "level"], as_index=False)
+        .agg(
+            count=("micros", "size"),
+            inputs_upper=("inputs_upper", "sum"),
+            inputs_lower=("inputs_lower", "sum"),
+            bytes_read=("bytes_read", "sum"),
+            bytes_written=("bytes_written", "sum"),
+            total_bytes_p10=("total_bytes", lambda values: values.quantile(0.1)),
+            total_bytes_p50=("total_bytes", lambda values: values.quantile(0.5)),
+            total_bytes_p90=("total_bytes", lambda values: values.quantile(0.9)),
+            micros=("micros", "sum"),
+            micros_max=("micros", "max"),
+        )
+        .assign(run=directory.name)
+    )
+    return table[COMPACTION_COLUMNS]
+
+
+def read_profile(directory: Path) -> pd.DataFrame:
+    """Read profile.csv of a profiled run; empty for all others."""
+    path = directory / "profile.csv"
+    if not path.exists():
+        return pd.DataFrame(columns=PROFILE_COLUMNS)
+    return _read_csv(path, PROFILE_COLUMNS)
+
+
+def runs_table(
+    records: Mapping[str, RunRecord], timelines: Mapping[str, pd.DataFrame], scale: str
+) -> pd.DataFrame:
+    """Tell every metric of every phase of every run, one per row."""
+    rows: list[tuple[Any, ...]] = []
+    for run, record in records.items():
+        provenance = (
+            canonical({"scale_factor": record.spec.scale_factor, "seed": record.spec.seed}),
+            scale,
+            host_label(record.host),
+            record.started[:10],
+            str(record.engine.build.get("tree_hash", ""))[:16],
+        )
+        for phase in record.phases:
+            trace = phase.trace
+            workload = Path(trace.file).stem if trace else ""
+            intervals = timelines[run][timelines[run].phase == phase.name]
+            metrics = dict(phase_metrics(phase)) | dict(fluctuation_metrics(intervals))
+            metrics["suspect"] = float(bool(record.suspect))
+            rows += [
+                (
+                    *(run, phase.name, metric, value, unit(metric), record.spec.engine.id),
+                    *(workload, record.spec.device["id"], *provenance),
+                    str(trace.crc32c) if trace else "",
+                )
+                for metric, value in metrics.items()
+            ]
+    return sort(pd.DataFrame(rows, columns=RUN_COLUMNS))
+
+
+def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
+    """Yield the metrics that a phase tells directly or by a ratio of its counters.
+
+    ``write_amplification`` is bytes written by flushes and compactions per user byte written;
+    ``_device`` and ``_process`` are all bytes that the device and the process wrote (log and
+    MANIFEST included) per user byte. ``read_amplification`` is bytes of blocks read for the
+    user per user byte read, ``compaction_read_amplification`` bytes read by compactions per
+    user byte written, ``tables_per_get`` Bloom filters asked and ``blocks_per_get`` data blocks
+    looked at per get (phases without scans). A ratio whose parts are absent is left out.
+    """
+    yield "duration_s", phase.duration_s
+    if phase.operations is not None and phase.throughput_ops_s is not None:
+        yield "operations", phase.operations
+        yield "throughput_ops_s", phase.throughput_ops_s
+    for operation, statistics in phase.latency_us.items():
+        for name, value in statistics.items():
+            if value is not None and statistics.get("count"):
+                suffix = "count" if name == "count" else f"{name}_us"
+                yield f"latency_{operation}_{suffix}", value
+    yield from phase.counters.items()
+    for name, value in phase.space.items():
+        yield f"space_{name}", value
+    for level in phase.levels:
+        for name in ("files", "bytes"):
+            yield f"level_{int(level['level'])}_{name}", level[name]
+
+    count = dict(phase.counters)
+    count["seconds"] = phase.duration_s
+    if not (phase.latency_us.get("scan") or {}).get("count"):
+        count["gets"] = (phase.latency_us.get("read") or {}).get("count") or 0
+    ratios = {
+        "write_amplification": (
+            ["flush_bytes_written", "compaction_bytes_written"],
+            "user_bytes_written",
+        ),
+        "write_amplification_device": (["device_write_bytes"], "user_bytes_written"),
+        "write_amplification_process": (["process_write_bytes"], "user_bytes_written"),
+        "compaction_read_amplification": (["compaction_bytes_read"], "user_bytes_written"),
+        "read_amplification": (["block_read_bytes"], "user_bytes_read"),
+        "tables_per_get": (["bloom_checks"], "gets"),
+        "blocks_per_get": (["block_cache_hits", "block_cache_misses"], "gets"),
+        "write_throughput_bytes_s": (["user_bytes_written"], "seconds"),
+        "read_throughput_bytes_s": (["user_bytes_read"], "seconds"),
+        "block_read_throughput_bytes_s": (["block_read_bytes"], "seconds"),
+    }
+    for metric, (parts, whole) in ratios.items():
+        if count.get(whole) and all(part in count for part in parts):
+            yield metric, sum(count[part] for part in parts) / count[whole]
+
+
+def fluctuation_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yield how far the mean latency per interval swings: largest over smallest.
+
+    Intervals without such an operation tell no latency, and the last one is cut short by the
+    end of the phase; both are left out (LDC Fig. 1).
+    """
+    for operation, column in (("read", "reads"), ("write", "writes")):
+        whole = intervals.iloc[:-1]
+        means = whole.loc[whole[column] > 0, f"mean_{operation}_latency_us"]
+        if len(means) > 1 and means.min() > 0:
+            yield f"{operation}_latency_fluctuation", float(means.max() / means.min())
+
+
+def unit(metric: str) -> str:
+    """Tell the unit of a metric from its name: us, s, ops/s, B, B/s or 1."""
+    if metric.endswith("_ops_s"):
+        return "ops/s"
+    if metric.endswith("_bytes_s"):
+        return "B/s"
+    if metric.endswith("_us"):
+        return "us"
+    if metric.endswith("_s"):
+        return "s"
+    if "amplification" not in metric and "bytes" in metric:
+        return "B"
+    return "1"
+
+
+def host_label(host: Mapping[str, Any]) -> str:
+    """Describe a host without naming it: processor, cores, memory, kernel, file system."""
+    gibibytes = round(float(host.get("memory_bytes", 0)) / 2**30)
+    parts = [
+        f"{host.get('cores', '?')} x {host.get('cpu', 'unknown processor')}",
+        f"{gibibytes} GiB",
+        f"kernel {host.get('kernel', 'unknown')}",
+        str(host.get("filesystem", "unknown file system")),
+    ]
+    return ", ".join(parts)
+
+
+def noise_table(experiments: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Tell how far identical runs differ, per metric (see `NoiseFloor`).
+
+    Within a repetition of the experiment `noise`, the copies of one engine make A/A pairs: a
+    row per engine, and one of all engines' pairs together (engine `ANY_ENGINE`) that verdicts
+    use. The first copies of two engines make a pair of engines that should behave alike.
+    Metrics that are zero or absent in a run of a pair have no log ratio and no row.
+    """
+    cells = experiments[experiments.experiment == NOISE_EXPERIMENT].merge(
+        runs.loc[runs.phase == NOISE_PHASE, ["run", "metric", "value"]], on="run"
+    )
+    cells = cells[cells.value > 0]
+    if cells.empty:
+        return pd.DataFrame(columns=NOISE_COLUMNS)
+    cells = cells.assign(copy=[json.loads(point)["copy"] for point in cells.point])
+    keys = ["metric", "repetition", "engine", "copy"]
+    pairs = cells.merge(cells, on=keys[:2], suffixes=("_a", "_b"))
+    identical = pairs[(pairs.engine_a == pairs.engine_b) & (pairs.copy_a < pairs.copy_b)]
+    alike = pairs[(pairs.engine_a < pairs.engine_b) & (pairs.copy_a == 1) & (pairs.copy_b == 1)]
+    together = identical.assign(engine_a=ANY_ENGINE, engine_b=ANY_ENGINE)
+    floor = NoiseFloor()
+    rows = [
+        (metric, first, second, len(group), floor(list(group.value_a), list(group.value_b)))
+        for (metric, first, second), group in pd.concat([identical, alike, together]).groupby(
+            ["metric", "engine_a", "engine_b"]
+        )
+    ]
+    return sort(pd.DataFrame(rows, columns=NOISE_COLUMNS))
+
+
+def specifications_table(records: Mapping[str, RunRecord]) -> pd.DataFrame:
+    """Tell the full conditions of each run, once per run; paths of the host are left out."""
+    conditions = ("scale_factor", "seed", "compressibility", "key_order", "timeline_interval_ms")
+    rows = []
+    for run, record in records.items():
+        spec = record.spec.model_dump()
+        rows.append(
+            (
+                run,
+                canonical(record.spec.engine.options),
+                canonical({k: v for k, v in record.spec.device.items() if k != "path"}),
+                canonical({key: spec[key] for key in conditions if key in spec}),
+                canonical({**record.engine.build, "driver": record.driver.source_hash}),
+                "; ".join(record.suspect),
+            )
+        )
+    return sort(pd.DataFrame(rows, columns=SPECIFICATION_COLUMNS))
+
+
+def concatenate(frames: Iterable[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    """Stack frames of equal columns; no frame with rows gives an empty table."""
+    filled = [frame for frame in frames if not frame.empty]
+    if not filled:
+        return pd.DataFrame(columns=list(columns))
+    return sort(pd.concat(filled, ignore_index=True)[list(columns)])
+
+
+def sort(frame: pd.DataFrame) -> pd.DataFrame:
+    """Order rows by all columns from the left, so that a table is a function of its rows."""
+    return frame.sort_values(list(frame.columns), kind="stable", ignore_index=True)
+
+
+def write(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table with a fixed number format."""
+    frame.to_csv(path, index=False, float_format=FLOAT_FORMAT, lineterminator="\n")
+
+
+def _read_csv(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    try:
+        frame = pd.read_csv(path)
+    except (FileNotFoundError, pd.errors.EmptyDataError) as error:
+        raise TableError(f"{path}: missing or empty; run again") from error
+    for column in columns:
+        if column not in frame.columns:
+            raise TableError(f"{path}: column {column} is missing; run again with this driver")
+    return frame[list(columns)]
+
+
+def _read_events(path: Path) -> Iterator[dict[str, Any]]:
+    numbers = (
+        *("level", "inputs_upper", "inputs_lower", "bytes_read_upper", "bytes_read_lower"),
+        *("bytes_written", "micros"),
+    )
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            event = json.loads(line)
+            yield {key: event[key] for key in ("type", "reason", *numbers)}
+        except (json.JSONDecodeError, TypeError) as error:
+            raise TableError(f"{path}:{number}: not a JSON object; run again") from error
+        except KeyError as error:
+            raise TableError(f"{path}:{number}: key {error} is missing; run again") from error

@@ -1,0 +1,431 @@
+"""Raw run directories as the driver writes them, with made-up but realistic numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from recompact.figures import EngineStyle
+from recompact.tables import TIMELINE_COLUMNS
+
+STYLES = {
+    "pristine": EngineStyle("LevelDB 1.23, unpatched", "#949494", "s"),
+    "leveldb": EngineStyle("UDC (LevelDB 1.23)", "#0173b2", "o"),
+}
+DEVICES: dict[str, dict[str, Any]] = {
+    "memory": {"id": "memory", "kind": "memory"},
+    "pcie_ssd": {
+        "id": "pcie_ssd",
+        "kind": "ssd",
+        "read_bandwidth_mb_s": 2000,
+        "write_bandwidth_mb_s": 1000,
+    },
+    "hdd_7200": {
+        "id": "hdd_7200",
+        "kind": "hdd",
+        "read_bandwidth_mb_s": 150,
+        "write_bandwidth_mb_s": 140,
+    },
+}
+PAIR_BYTES = {"LDC": 1040, "LWC": 4112}
+PROFILE = {
+    ("compaction", "DoCompactionWork"): 0.33,
+    ("compression", "DoCompactionWork"): 0.14,
+    ("checksum", "DoCompactionWork"): 0.06,
+    ("cache", "DoCompactionWork"): 0.02,
+    ("file_system", "file_system_kernel"): 0.19,
+    ("write_path", "DoWrite"): 0.05,
+    ("memtable", "DoWrite"): 0.06,
+    ("memtable", "others"): 0.03,
+    ("bloom", "others"): 0.03,
+    ("other", "others"): 0.09,
+}
+SAMPLES = 20000
+
+
+@dataclass
+class Campaign:
+    """What to write.
+
+    Attributes
+    ----------
+    root : Path
+        Receives raw/ and plan.json.
+    scale, factor, repetitions, thin
+        The scale.
+    noise : float
+        Relative spread of times; bytes spread by a tenth of it.
+    """
+
+    root: Path
+    scale: str = "smoke"
+    factor: int = 64
+    repetitions: int = 1
+    thin: bool = True
+    noise: float = 0.06
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(7)
+        self.runs: list[dict[str, Any]] = []
+
+    @property
+    def raw(self) -> Path:
+        return self.root / "raw"
+
+    def write(self) -> Path:
+        """Write all runs and the plan; return the plan's path."""
+        for repetition in range(1, self.repetitions + 1):
+            for experiment, point, engine, device, phases in self._matrix():
+                self._add(experiment, point, engine, device, phases, repetition)
+        for repetition in range(1, max(2, self.repetitions) + 1):
+            for copy in (1, 2):
+                for engine in ("pristine", "leveldb"):
+                    phases = [self._ldc_phase("run", 250000 // 16, 0.5, 10)]
+                    self._add("noise", {"copy": copy}, engine, "pcie_ssd", phases, repetition)
+        phases = [self._ldc_phase("run", 10_000_000 // self.factor, 1, 10)]
+        self._add("ldc_profile", {}, "leveldb", "pcie_ssd", phases, 1, profile=True)
+        plan = {
+            "schema": 1,
+            "scale": self.scale,
+            "thinning": {"ldc_fanout": "left out: fanout 5, 8, 15, 50"} if self.thin else {},
+            "runs": self.runs,
+        }
+        path = self.root / "plan.json"
+        path.write_text(json.dumps(plan))
+        return path
+
+    def _matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
+        """Yield experiment, point, engine, device and phases."""
+        ten_million = 10_000_000 // self.factor
+        ssd = ("leveldb", "pcie_ssd")
+        yield "ldc_latency", {}, *ssd, [self._ldc_phase("run", 2 * ten_million, 0.5, 10)]
+        yield "ldc_profile", {}, *ssd, [self._ldc_phase("run", ten_million, 1, 10)]
+        for fanout in [3, 10, 25, 100] if self.thin else [3, 5, 8, 10, 15, 25, 50, 100]:
+            phase = self._ldc_phase("run", ten_million, 0.5, fanout)
+            yield "ldc_fanout", {"fanout": fanout}, *ssd, [phase]
+        mixes = {"WO": 1, "WH": 0.7, "RWB": 0.5, "RH": 0.3, "RO": 0}
+        for mix in ["WO", "RWB", "RO"] if self.thin else mixes:
+            phase = self._ldc_phase("run", ten_million, mixes[mix], 10)
+            yield "ldc_mix", {"workload": mix}, *ssd, [phase]
+        for size in [5, 10] if self.thin else [5, 6, 7, 8, 9, 10]:
+            for name, compacted in (("lwc_load", False), ("lwc_compacted", True)):
+                phases = [] if compacted else [self._load(size)]
+                phases += [self._burst(compacted), self._lookups(size, compacted)]
+                yield name, {"size_gb": size}, "leveldb", "hdd_7200", phases
+        for fanout in [4, 10] if self.thin else [4, 10, 16]:
+            for expand in (False, True):
+                point = {"fanout": fanout, "expand_inputs": expand}
+                yield "lwc_eq1", point, "leveldb", "memory", [self._load(10, fanout)]
+        for factor in [4, 16, 64] if self.thin else [1, 4, 16, 64]:
+            yield "scale_model", {"factor": factor}, "leveldb", "memory", [
+                self._load(7.5, wa=7.25)
+            ]
+
+    def _around(self, value: float, share: float = 1) -> float:
+        return float(value * math.exp(self.rng.normal(0, self.noise * share)))
+
+    def _ldc_phase(
+        self, name: str, operations: int, writes: float, fanout: int
+    ) -> dict[str, Any]:
+        bytes_in_tree = max(operations * PAIR_BYTES["LDC"] * 0.45, 4 * 2**21 / self.factor)
+        sstable = 2**21 / self.factor
+        height = math.log(max(bytes_in_tree / sstable, fanout), fanout)
+        wa = self._around(0.6 + 0.16 * (fanout + 6) * height, 0.1) if writes else 0
+        per_write = 4 + 1.9 * wa
+        per_read = 9 + 2.0 * height
+        throughput = self._around(1e6 / (writes * per_write + (1 - writes) * per_read))
+        stall = 900 * (fanout + 1) / 11 * 64 / self.factor
+        return self._phase(
+            name,
+            operations,
+            writes,
+            pair="LDC",
+            wa=wa,
+            throughput=throughput,
+            latency={"read": per_read, "write": per_write},
+            stall_us=stall,
+            fanout=fanout,
+        )
+
+    def _load(self, size: float, fanout: int = 10, wa: float | None = None) -> dict[str, Any]:
+        operations = int(size * 250_000 / self.factor)
+        amplification = self._around(wa or 5.6 + 1.15 * math.log2(size), 0.1)
+        return self._phase(
+            "load",
+            operations,
+            1,
+            pair="LWC",
+            wa=amplification,
+            throughput=self._around(900),
+            latency={"write": 1100},
+            stall_us=40000,
+            fanout=fanout,
+        )
+
+    def _burst(self, compacted: bool) -> dict[str, Any]:
+        rate = self._around(4200 if compacted else 520)
+        return self._phase(
+            "write",
+            10_000 // self.factor + 20,
+            1,
+            pair="LWC",
+            wa=0.6,
+            throughput=rate,
+            latency={"write": 1e6 / rate},
+            stall_us=2000,
+            fanout=10,
+        )
+
+    def _lookups(self, size: float, compacted: bool) -> dict[str, Any]:
+        mean = self._around(1e3 * (12.5 if compacted else 22 + size / 2))
+        return self._phase(
+            "read",
+            300,
+            0,
+            pair="LWC",
+            wa=0,
+            throughput=1e6 / mean,
+            latency={"read": mean},
+            stall_us=1000,
+            fanout=10,
+        )
+
+    def _phase(
+        self,
+        name: str,
+        operations: int,
+        writes: float,
+        *,
+        pair: str,
+        wa: float,
+        throughput: float,
+        latency: dict[str, float],
+        stall_us: float,
+        fanout: int,
+    ) -> dict[str, Any]:
+        written = round(operations * writes)
+        read = operations - written
+        user = written * PAIR_BYTES[pair]
+        duration = operations / throughput
+        statistics = {
+            operation: self._latency(mean, {"read": read, "write": written}[operation], stall_us)
+            for operation, mean in latency.items()
+            if {"read": read, "write": written}[operation]
+        }
+        statistics["all"] = self._latency(1e6 / throughput, operations, stall_us)
+        flushed = 0.55 * user
+        counters = {
+            "user_bytes_written": user,
+            "user_bytes_read": read * PAIR_BYTES[pair],
+            "process_write_bytes": (wa + 1.01) * user,
+            "flush_bytes_written": flushed,
+            "compaction_bytes_written": max(wa * user - flushed, 0),
+            "compaction_bytes_read": max(wa * user - flushed, 0) * 0.94,
+            "compaction_count": operations // 900,
+            "bloom_checks": read * 3.4,
+            "block_cache_hits": read * 0.2,
+            "block_cache_misses": read * 0.95,
+            "block_read_bytes": read * 4100,
+            "device_write_bytes": (wa + 1) * user,
+            "device_read_bytes": wa * user + read * 4100,
+        }
+        depth = 3 + (fanout < 6) * 3
+        return {
+            "name": name,
+            "kind": "replay",
+            "trace": {
+                "file": f"build/traces/{name}{operations}.trace",
+                "crc32c": f"{operations:08x}",
+                "records": operations,
+            },
+            "operations": operations,
+            "duration_s": duration,
+            "throughput_ops_s": throughput,
+            "latency_us": statistics,
+            "counters": counters,
+            "levels": [
+                {"level": level, "files": 3 * fanout**level, "bytes": 1e5 * fanout**level}
+                for level in range(depth)
+            ],
+            "space": {
+                "live_bytes": max(operations * PAIR_BYTES[pair] * 0.45, 2**21),
+                "pinned_bytes": 0,
+                "pending_bytes": 0,
+                "obsolete_bytes": 0,
+            },
+            "verified": {"reads": read, "found": read, "not_found": 0, "scanned_records": 0},
+            "_stall_us": stall_us,
+            "_means": latency,
+        }
+
+    def _latency(self, mean: float, count: int, stall_us: float) -> dict[str, float]:
+        centre = self._around(mean)
+        return {
+            "count": count,
+            "mean": centre,
+            "p50": centre * 0.6,
+            "p90": centre * 1.6,
+            "p95": centre * 2,
+            "p99": centre * 4,
+            "p99_9": self._around(min(stall_us, centre * 40), 6),
+            "p99_99": self._around(stall_us * 0.8, 4),
+            "max": self._around(stall_us * 2.2, 3),
+        }
+
+    def _add(
+        self,
+        experiment: str,
+        point: dict[str, Any],
+        engine: str,
+        device: str,
+        phases: list[dict[str, Any]],
+        repetition: int,
+        profile: bool = False,
+    ) -> None:
+        run = f"{len(self.runs) + 1:016x}"
+        factor = point.get("factor", self.factor)
+        entry = {"experiment": experiment, "run": run, "engine": engine, "point": point}
+        entry |= {"repetition": repetition, "factor": factor, "profile": profile}
+        self.runs.append(entry)
+        directory = self.raw / run
+        directory.mkdir(parents=True)
+        self._timeline(phases).to_csv(directory / "timeline.csv", index=False)
+        if engine == "pristine":
+            for phase in phases:
+                phase["counters"] = {
+                    key: value
+                    for key, value in phase["counters"].items()
+                    if key.startswith(("user", "process", "device"))
+                }
+        else:
+            self._events(point, directory / "events.jsonl", factor)
+        if profile:
+            self._profile(run, directory / "profile.csv")
+            (directory / "flame.html").write_text("<title>flame graph</title>")
+        public = [{k: v for k, v in p.items() if not k.startswith("_")} for p in phases]
+        options = {
+            "max_file_size": 2**21 // factor,
+            "write_buffer_size": 2**22 // factor,
+            "fanout": point.get("fanout", 10),
+            "expand_inputs": point.get("expand_inputs", True),
+        }
+        record = {
+            "schema": 1,
+            "run": run,
+            "spec": {
+                "schema": 1,
+                "run": run,
+                "engine": {"id": engine, "options": options},
+                "device": DEVICES[device],
+                "scale_factor": factor,
+                "seed": 42,
+                "compressibility": 0.5,
+                "key_order": "hashed",
+                "timeline_interval_ms": 100,
+                "phases": [],
+            },
+            "host": {
+                "cpu": "Intel Xeon Gold 6248",
+                "cores": 2,
+                "memory_bytes": 25 * 10**9,
+                "kernel": "6.1.0",
+                "os": "Debian GNU/Linux 12",
+                "filesystem": "tmpfs",
+            },
+            "started": "2026-11-21T10:00:00Z",
+            "wall_s": 1.0,
+            "engine": {
+                "id": engine,
+                "build": {
+                    "compiler": "gcc 12.2.0",
+                    "flags": "-O2",
+                    "tree_hash": {"leveldb": "3f9a1c52", "pristine": "77e0b1d4"}[engine] * 4,
+                },
+            },
+            "driver": {"source_hash": "c0ffee1234567890"},
+            "phases": public,
+            "suspect": [],
+            "peak_rss_bytes": 10**8,
+        }
+        (directory / "run.json").write_text(json.dumps(record))
+
+    def _timeline(self, phases: list[dict[str, Any]]) -> pd.DataFrame:
+        frames = []
+        for phase in phases:
+            count = int(np.clip(phase["duration_s"] / 0.1, 60, 400))
+            frame = pd.DataFrame(0.0, index=range(count), columns=TIMELINE_COLUMNS[2:])
+            frame["time_s"] = (np.arange(count) + 1) * phase["duration_s"] / count
+            means = phase["_means"]
+            blocked = np.arange(count) % 7 == 3
+            for operation, mean in means.items():
+                swing = self.rng.lognormal(0, 0.25, count)
+                if operation == "write":
+                    weight = self.rng.uniform(0.02, 0.3, count)
+                    swing = 0.4 * swing + blocked * phase["_stall_us"] / mean * weight
+                frame[f"mean_{operation}_latency_us"] = mean * swing
+                frame[f"{operation}s"] = phase["operations"] / count / len(means)
+            frame["operations"] = frame.reads + frame.writes
+            frames.append(frame.assign(phase=phase["name"])[TIMELINE_COLUMNS[1:]])
+        return pd.concat(frames)
+
+    def _events(self, point: dict[str, Any], path: Path, factor: int) -> None:
+        sstable = 2**21 // factor
+        fanout = point.get("fanout", 10)
+        lines = []
+        for number in range(240):
+            level = int(self.rng.choice([1, 2, 3], p=[0.2, 0.4, 0.4]))
+            victims = 1 if not point.get("expand_inputs", True) else 1 + number % 3
+            fullness = {1: 0.8, 2: 0.9, 3: 0.55}[level]
+            lower = max(0, round(self._around(victims * fanout * fullness, 4)))
+            total = (victims + lower) * sstable
+            lines.append(
+                {
+                    "t_us": number * 1000,
+                    "type": "compaction",
+                    "reason": "size",
+                    "level": level,
+                    "inputs_upper": victims,
+                    "inputs_lower": lower,
+                    "bytes_read_upper": victims * sstable,
+                    "bytes_read_lower": lower * sstable,
+                    "bytes_written": total,
+                    "outputs": victims + lower,
+                    "micros": int(total / 300),
+                    "read_us": 1,
+                    "write_us": 1,
+                    "sync_us": 1,
+                    "compute_us": 1,
+                }
+            )
+        for number in range(60):
+            lines.append(
+                {
+                    **lines[0],
+                    "t_us": number * 4000,
+                    "type": "flush",
+                    "reason": "memtable",
+                    "level": 0,
+                    "inputs_upper": 0,
+                    "inputs_lower": 0,
+                    "bytes_read_upper": 0,
+                    "bytes_read_lower": 0,
+                    "bytes_written": sstable,
+                    "micros": 900,
+                }
+            )
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def _profile(self, run: str, path: Path) -> None:
+        rows = [
+            (run, "leveldb", "WO", module, group, round(SAMPLES * share), share)
+            for (module, group), share in PROFILE.items()
+        ]
+        columns = ["run", "engine", "workload", "module", "function_group", "samples", "share"]
+        pd.DataFrame(rows, columns=columns).to_csv(path, index=False)

@@ -1,0 +1,28 @@
+#include "db/version_set.h"
+#include "seams/compaction_picker.h"
+
+namespace leveldb {
+
+namespace {
+
+// Upper-level driven compaction (UDC), as upstream does it: the level that
+// exceeds its limit most gives its next file in key order, merged with every
+// overlapping file of the level below (LDC II-B).
+class LeveledPicker : public CompactionPicker {
+ public:
+  using CompactionPicker::CompactionPicker;
+
+  void Score(Version* v) const override { ScoreBySize(v); }
+
+  bool NeedsCompaction() const override { return versions_->NeedsCompaction(); }
+
+  Compaction* Pick() override { return versions_->PickCompaction(); }
+};
+
+}  // namespace
+
+CompactionPicker* NewCompactionPicker(VersionSet* versions) {
+  return new LeveledPicker(versions);
+}
+
+}  // namespace leveldb

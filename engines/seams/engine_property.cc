@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include "db/db_impl.h"
+#include "db/filename.h"
+#include "db/version_set.h"
+#include "seams/compaction_picker.h"
+#include "seams/statistics.h"
+
+namespace leveldb {
+
+void VersionSet::CountTableBytes(uint64_t* live, uint64_t* pinned,
+                                 std::set<uint64_t>* numbers) const {
+  *live = *pinned = 0;
+  // The newest version is the current one: what it does not hold is pinned.
+  for (const Version* v = dummy_versions_.prev_; v != &dummy_versions_;
+       v = v->prev_) {
+    uint64_t* bytes = (v == current_) ? live : pinned;
+    for (const auto& files : v->files_) {
+      for (const FileMetaData* f : files) {
+        if (numbers->insert(f->number).second) *bytes += f->file_size;
+      }
+    }
+  }
+}
+
+namespace {
+
+// Sums the tables in "dbname" that are not in "known": those that a flush or
+// compaction is writing ("pending"), and those that nothing refers to and that
+// wait for deletion.
+void CountOtherTableBytes(Env* env, const std::string& dbname,
+                          const std::set<uint64_t>& known,
+                          const std::set<uint64_t>& pending,
+                          uint64_t* pending_bytes, uint64_t* obsolete_bytes) {
+  *pending_bytes = *obsolete_bytes = 0;
+  // What was begun after the two sets were taken is pending too.
+  uint64_t newest = 0;
+  if (!known.empty()) newest = *known.rbegin();
+  if (!pending.empty()) newest = std::max(newest, *pending.rbegin());
+  std::vector<std::string> names;
+  env->GetChildren(dbname, &names);  // None on error: the directory is gone
+  uint64_t number, size;
+  FileType type;
+  for (const std::string& name : names) {
+    if (ParseFileName(name, &number, &type) && type == kTableFile &&
+        known.count(number) == 0 &&
+        env->GetFileSize(dbname + "/" + name, &size).ok()) {
+      const bool being_written = pending.count(number) > 0 || number > newest;
+      *(being_written ? pending_bytes : obsolete_bytes) += size;
+    }
+  }
+}
+
+}  // namespace
+
+bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
+  if (property == "recompact.idle") {
+    const bool busy = imm_ != nullptr || background_compaction_scheduled_ ||
+                      versions_->picker()->NeedsCompaction();
+    *value = busy ? "0" : "1";
+    return true;
+  }
+  if (property == "recompact.stats") {
+    *value = "{" + statistics_->TickersAsJson() + ", \"levels\": [";
+    for (int level = 0; level < options_.num_levels; level++) {
+      *value += std::string(level > 0 ? ", " : "") + "{" +
+                statistics_->LevelAsJson(level) +
+                ", \"files\": " + std::to_string(versions_->NumLevelFiles(level)) +
+                ", \"bytes\": " + std::to_string(versions_->NumLevelBytes(level)) +
+                "}";
+    }
+    *value += "]}";
+    return true;
+  }
+  if (property == "recompact.space") {
+    uint64_t live, pinned, pending_bytes, obsolete_bytes;
+    std::set<uint64_t> known;
+    versions_->CountTableBytes(&live, &pinned, &known);
+    const std::set<uint64_t> pending = pending_outputs_;
+    mutex_.Unlock();  // Do not hold up writers while the directory is read
+    CountOtherTableBytes(env_, dbname_, known, pending, &pending_bytes,
+                         &obsolete_bytes);
+    mutex_.Lock();
+    *value = "{\"live_bytes\": " + std::to_string(live) +
+             ", \"pinned_bytes\": " + std::to_string(pinned) +
+             ", \"pending_bytes\": " + std::to_string(pending_bytes) +
+             ", \"obsolete_bytes\": " + std::to_string(obsolete_bytes) + "}";
+    return true;
+  }
+  return false;
+}
+
+}  // namespace leveldb

@@ -1,0 +1,27 @@
+#include "seams/option_fields.h"
+
+namespace recompact {
+
+using leveldb::Options;
+
+const std::map<std::string, OptionSetter>& EngineOptionFields() {
+  static const auto* const fields = new std::map<std::string, OptionSetter>{
+      {"event_log_path", &SetField<std::string, &Options::event_log_path>},
+      {"expand_inputs", &SetField<bool, &Options::expand_inputs>},
+      {"fanout", &SetField<int, &Options::fanout>},
+      {"flush_to_l0_only", &SetField<bool, &Options::flush_to_l0_only>},
+      {"l0_compaction_trigger",
+       &SetField<int, &Options::l0_compaction_trigger>},
+      {"l0_slowdown_trigger", &SetField<int, &Options::l0_slowdown_trigger>},
+      {"l0_stop_trigger", &SetField<int, &Options::l0_stop_trigger>},
+      {"level_base_bytes", &SetField<uint64_t, &Options::level_base_bytes>},
+      {"min_allowed_seeks", &SetField<int, &Options::min_allowed_seeks>},
+      {"num_levels", &SetField<int, &Options::num_levels>},
+      {"seek_compaction", &SetField<bool, &Options::seek_compaction>},
+      {"user_key_aligned_outputs",
+       &SetField<bool, &Options::user_key_aligned_outputs>},
+  };
+  return *fields;
+}
+
+}  // namespace recompact

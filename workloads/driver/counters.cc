@@ -1,0 +1,172 @@
+#include "driver/counters.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace recompact {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kMaxLag = "device_max_lag_us";
+
+Json ParseProperty(Store* store, const std::string& name) {
+  std::string text;
+  if (!store->Property(name, &text)) return Json();
+  const Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return value.is_object() ? value : Json();
+}
+
+// Reads LevelDB's "leveldb.sstables": lines "--- level 2 ---", each followed by
+// one line " 17:2048['key' @ 1 : 1 .. 'key' @ 1 : 1]" for each table.
+void ReadTables(Store* store, EngineState* state) {
+  std::string text, line;
+  state->levels = Json::array();
+  int64_t live_bytes = 0;
+  if (!store->Property("leveldb.sstables", &text)) return;
+  std::istringstream lines(text);
+  while (std::getline(lines, line)) {
+    int level;
+    unsigned long long number, bytes;
+    if (std::sscanf(line.c_str(), "--- level %d ---", &level) == 1) {
+      state->levels.push_back({{"level", level}, {"files", 0}, {"bytes", 0}});
+    } else if (std::sscanf(line.c_str(), " %llu:%llu[", &number, &bytes) == 2 &&
+               !state->levels.empty()) {
+      Json& current = state->levels.back();
+      current["files"] = current["files"].get<int64_t>() + 1;
+      current["bytes"] = current["bytes"].get<int64_t>() + bytes;
+      live_bytes += bytes;
+    }
+  }
+  state->space["live_bytes"] = live_bytes;
+}
+
+int64_t FileBytes(const std::string& path) {
+  struct stat file;
+  return ::stat(path.c_str(), &file) == 0 ? file.st_size : 0;
+}
+
+int64_t Microseconds(const struct timeval& time) {
+  return int64_t{time.tv_sec} * 1000000 + time.tv_usec;
+}
+
+}  // namespace
+
+EngineState ReadEngineState(Store* store) {
+  EngineState state;
+  const Json stats = ParseProperty(store, "recompact.stats");
+  for (const auto& item : stats.items()) {
+    if (item.value().is_number_integer()) {
+      state.counters[item.key()] = item.value().get<int64_t>();
+    } else if (item.key() == "levels") {
+      state.levels = item.value();
+    }
+  }
+  state.space = ParseProperty(store, "recompact.space");
+  return state;
+}
+
+EngineState ReadEngineStateOrTables(Store* store) {
+  EngineState state = ReadEngineState(store);
+  if (state.levels.is_null()) ReadTables(store, &state);
+  return state;
+}
+
+ProcessCounters ReadProcessCounters() {
+  ProcessCounters counters;
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  int64_t value;
+  while (io >> name >> value) {
+    counters.has_io = true;
+    if (name == "rchar:") counters.read_bytes = value;
+    if (name == "wchar:") counters.write_bytes = value;
+  }
+  struct rusage usage;
+  ::getrusage(RUSAGE_SELF, &usage);
+  counters.cpu_user_us = Microseconds(usage.ru_utime);
+  counters.cpu_sys_us = Microseconds(usage.ru_stime);
+  return counters;
+}
+
+CounterSource::CounterSource(Store* store, DeviceEnv* env,
+                             const Progress* progress,
+                             std::string event_log_path)
+    : store_(store),
+      env_(env),
+      progress_(progress),
+      event_log_path_(std::move(event_log_path)) {}
+
+Counters CounterSource::Take() {
+  Counters counters = before_reopen_;
+  for (const auto& [name, value] : ReadEngineState(store_).counters) {
+    counters[name] += value;
+  }
+  const Totals totals = progress_->Sum();
+  counters["user_bytes_written"] = totals.user_bytes_written;
+  counters["user_bytes_read"] = totals.user_bytes_read;
+
+  const ProcessCounters process = ReadProcessCounters();
+  if (process.has_io) {
+    counters["process_write_bytes"] =
+        process.write_bytes - FileBytes(event_log_path_);
+    counters["process_read_bytes"] =
+        process.read_bytes - static_cast<int64_t>(totals.trace_bytes);
+  }
+  counters["cpu_user_us"] = process.cpu_user_us;
+  counters["cpu_sys_us"] = process.cpu_sys_us;
+
+  const DeviceCounters device = env_->Counters();
+  counters["device_read_bytes"] = device.read_bytes;
+  counters["device_write_bytes"] = device.write_bytes;
+  counters["device_reads"] = device.reads;
+  counters["device_writes"] = device.writes;
+  counters["device_syncs"] = device.syncs;
+  counters["device_busy_us"] = device.busy_us;
+  counters["device_unsubmitted_bytes"] = device.unsubmitted_bytes;
+  counters["device_lost_us"] = device.lost_us;
+  counters[kMaxLag] = device.max_lag_us;
+  counters["page_cache_hits"] = device.page_cache_hits;
+  counters["page_cache_misses"] = device.page_cache_misses;
+  return counters;
+}
+
+void CounterSource::BeforeReopen() {
+  for (const auto& [name, value] : ReadEngineState(store_).counters) {
+    before_reopen_[name] += value;
+  }
+}
+
+Counters Difference(const Counters& earlier, const Counters& later) {
+  Counters difference;
+  for (const auto& [name, value] : later) {
+    const auto before = earlier.find(name);
+    const bool is_sum = (name != kMaxLag && before != earlier.end());
+    difference[name] = value - (is_sum ? before->second : 0);
+  }
+  return difference;
+}
+
+Totals Difference(const Totals& earlier, const Totals& later) {
+  Totals difference;
+  for (int g = 0; g < kOperationGroupCount; g++) {
+    difference.operations[g] = later.operations[g] - earlier.operations[g];
+    difference.latency_ns[g] = later.latency_ns[g] - earlier.latency_ns[g];
+  }
+  difference.user_bytes_written =
+      later.user_bytes_written - earlier.user_bytes_written;
+  difference.user_bytes_read = later.user_bytes_read - earlier.user_bytes_read;
+  difference.found = later.found - earlier.found;
+  difference.not_found = later.not_found - earlier.not_found;
+  difference.scanned_records = later.scanned_records - earlier.scanned_records;
+  difference.trace_bytes = later.trace_bytes - earlier.trace_bytes;
+  return difference;
+}
+
+}  // namespace recompact

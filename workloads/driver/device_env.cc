@@ -1,0 +1,325 @@
+#include "driver/device_env.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "driver/device_file.h"
+
+namespace recompact {
+
+namespace {
+
+// True in threads whose reads are stream requests.
+thread_local bool is_background_thread = false;
+
+// Files lie far apart, so that no two are contiguous on the device.
+constexpr int kFileAddressBits = 40;
+// On a RAID-0 files begin on different members.
+constexpr uint64_t kFirstChunks = 1024;
+
+}  // namespace
+
+struct DeviceEnv::BackgroundCall {
+  std::atomic<int>* scheduled_calls;  // nullptr for a thread of its own
+  void (*function)(void*);
+  void* arg;
+
+  static void Run(void* call) {
+    const BackgroundCall taken = *static_cast<BackgroundCall*>(call);
+    delete static_cast<BackgroundCall*>(call);
+    is_background_thread = true;
+    taken.function(taken.arg);
+    if (taken.scheduled_calls != nullptr) taken.scheduled_calls->fetch_sub(1);
+  }
+};
+
+DeviceEnv::DeviceEnv(leveldb::Env* target, const DeviceParameters& parameters,
+                     double scale_factor, std::string directory, Clock* clock)
+    : EnvWrapper(target),
+      parameters_(parameters),
+      scale_factor_(scale_factor),
+      directory_(std::move(directory) + "/"),
+      clock_(clock) {
+  if (parameters.modelled()) model_ = NewDeviceModel(parameters);
+  if (parameters.page_cache_bytes > 0) {
+    page_cache_ = std::make_unique<PageCache>(parameters.page_cache_bytes);
+  }
+}
+
+DeviceEnv::~DeviceEnv() {
+  // The engine may be gone a moment before its last call has returned.
+  while (!BackgroundIdle()) std::this_thread::yield();
+}
+
+void DeviceEnv::Schedule(void (*function)(void*), void* arg) {
+  scheduled_calls_.fetch_add(1);
+  target()->Schedule(&BackgroundCall::Run,
+                     new BackgroundCall{&scheduled_calls_, function, arg});
+}
+
+void DeviceEnv::StartThread(void (*function)(void*), void* arg) {
+  target()->StartThread(&BackgroundCall::Run,
+                        new BackgroundCall{nullptr, function, arg});
+}
+
+void DeviceEnv::SleepForMicroseconds(int micros) {
+  if (model_ == nullptr) {
+    target()->SleepForMicroseconds(micros);
+  } else {
+    clock_.WaitUntilNs(clock_.NowNs() + int64_t{micros} * 1000);
+  }
+}
+
+bool DeviceEnv::Covers(const std::string& name) const {
+  return name.compare(0, directory_.size(), directory_) == 0;
+}
+
+std::shared_ptr<const DeviceEnv::File> DeviceEnv::FileFor(
+    const std::string& name, bool fresh) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<const File>& file = files_[name];
+  if (file == nullptr || fresh) {
+    const uint64_t id = next_file_id_++;
+    file = std::make_shared<File>(
+        File{id, (id << kFileAddressBits) +
+                     id % kFirstChunks * parameters_.chunk_bytes});
+  }
+  return file;
+}
+
+void DeviceEnv::Forget(const std::string& name, uint64_t size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto file = files_.find(name);
+  if (file == files_.end()) return;
+  if (page_cache_ != nullptr) {
+    page_cache_->Drop(file->second->id, (size + PageCache::kPageBytes - 1) /
+                                            PageCache::kPageBytes);
+  }
+  files_.erase(file);
+}
+
+leveldb::Status DeviceEnv::NewSequentialFile(const std::string& name,
+                                             leveldb::SequentialFile** result) {
+  leveldb::Status s = target()->NewSequentialFile(name, result);
+  if (s.ok() && Covers(name)) {
+    *result = new DeviceSequentialFile(this, FileFor(name, false), *result);
+  }
+  return s;
+}
+
+leveldb::Status DeviceEnv::NewRandomAccessFile(
+    const std::string& name, leveldb::RandomAccessFile** result) {
+  if (!Covers(name)) return target()->NewRandomAccessFile(name, result);
+  return DeviceRandomAccessFile::Open(this, FileFor(name, false), name, result);
+}
+
+leveldb::Status DeviceEnv::NewWritableFile(const std::string& name,
+                                           leveldb::WritableFile** result) {
+  return NewDeviceWritableFile(name, false, result);
+}
+
+leveldb::Status DeviceEnv::NewAppendableFile(const std::string& name,
+                                             leveldb::WritableFile** result) {
+  return NewDeviceWritableFile(name, true, result);
+}
+
+leveldb::Status DeviceEnv::NewDeviceWritableFile(
+    const std::string& name, bool append, leveldb::WritableFile** result) {
+  uint64_t size = 0;
+  if (append) target()->GetFileSize(name, &size);  // 0 for a new file
+  leveldb::Status s = append ? target()->NewAppendableFile(name, result)
+                             : target()->NewWritableFile(name, result);
+  if (!Covers(name)) return s;
+  if (s.ok()) {
+    *result =
+        new DeviceWritableFile(this, FileFor(name, !append), *result, size);
+  }
+  return NoteWrite(s);
+}
+
+leveldb::Status DeviceEnv::RemoveFile(const std::string& name) {
+  uint64_t size = 0;
+  if (page_cache_ != nullptr) target()->GetFileSize(name, &size);
+  leveldb::Status s = target()->RemoveFile(name);
+  if (s.ok()) Forget(name, size);
+  return s;
+}
+
+leveldb::Status DeviceEnv::RenameFile(const std::string& from,
+                                      const std::string& to) {
+  leveldb::Status s = target()->RenameFile(from, to);
+  if (s.ok()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto file = files_.find(from);
+    if (file != files_.end()) {
+      files_[to] = file->second;
+      files_.erase(file);
+    }
+  }
+  return s;
+}
+
+int64_t DeviceEnv::SubmitLocked(int64_t now_ns, const Request& request) {
+  const int64_t completion_ns = model_->Submit(now_ns, request);
+  if (completion_ns > busy_until_ns_) {
+    busy_ns_ += completion_ns - std::max(now_ns, busy_until_ns_);
+    busy_until_ns_ = completion_ns;
+  }
+  if (request.direction == Request::kRead) {
+    reads_.fetch_add(1, std::memory_order_relaxed);
+    read_bytes_.fetch_add(request.length, std::memory_order_relaxed);
+  } else {
+    writes_.fetch_add(1, std::memory_order_relaxed);
+    write_bytes_.fetch_add(request.length, std::memory_order_relaxed);
+  }
+  return completion_ns;
+}
+
+void DeviceEnv::ChargeRead(const File& file, uint64_t offset, uint64_t length,
+                           bool sequential) {
+  if (model_ == nullptr) {
+    reads_.fetch_add(1, std::memory_order_relaxed);
+    read_bytes_.fetch_add(length, std::memory_order_relaxed);
+    return;
+  }
+  Request request;
+  request.direction = Request::kRead;
+  request.request_class = (is_background_thread || sequential)
+                              ? Request::kStream
+                              : Request::kUser;
+  request.address = file.address + offset;
+  request.length = length;
+  request.stream_unit_bytes = parameters_.read_ahead_bytes;
+  const int64_t now_ns = clock_.NowNs();
+  int64_t completion_ns;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    completion_ns =
+        page_cache_ == nullptr
+            ? SubmitLocked(now_ns, request)
+            : ReadMissingPagesLocked(now_ns, file.id, offset, request);
+  }
+  if (completion_ns > now_ns) clock_.WaitUntilNs(completion_ns);
+}
+
+int64_t DeviceEnv::ReadMissingPagesLocked(int64_t now_ns, uint64_t file_id,
+                                          uint64_t file_offset,
+                                          Request request) {
+  constexpr uint64_t kPage = PageCache::kPageBytes;
+  const uint64_t first = file_offset / kPage;
+  const uint64_t end = (file_offset + request.length + kPage - 1) / kPage;
+  const uint64_t file_address = request.address - file_offset;
+  int64_t completion_ns = now_ns;
+  request.length = 0;
+  // One request for each run of pages that are missing.
+  for (uint64_t page = first; page <= end; page++) {
+    const bool missing = page < end && !page_cache_->Touch(file_id, page);
+    if (page < end) (missing ? page_cache_misses_ : page_cache_hits_)++;
+    if (missing && request.length == 0) {
+      request.address = file_address + page * kPage;
+    }
+    if (missing) {
+      request.length += kPage;
+    } else if (request.length > 0) {
+      completion_ns = std::max(completion_ns, SubmitLocked(now_ns, request));
+      request.length = 0;
+    }
+  }
+  return completion_ns;
+}
+
+int64_t DeviceEnv::ChargeWrite(const File& file, uint64_t offset,
+                               uint64_t length) {
+  if (model_ == nullptr) {
+    writes_.fetch_add(1, std::memory_order_relaxed);
+    write_bytes_.fetch_add(length, std::memory_order_relaxed);
+    return 0;
+  }
+  Request request;
+  request.direction = Request::kWrite;
+  request.request_class = Request::kStream;
+  request.address = file.address + offset;
+  request.length = length;
+  request.stream_unit_bytes = parameters_.writeback_bytes;
+  const int64_t now_ns = clock_.NowNs();
+  int64_t completion_ns, wait_ns;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    completion_ns = SubmitLocked(now_ns, request);
+    if (page_cache_ != nullptr) {
+      for (uint64_t page = offset / PageCache::kPageBytes;
+           page * PageCache::kPageBytes < offset + length; page++) {
+        page_cache_->Touch(file.id, page);
+      }
+    }
+    wait_ns = DirtyWaitLocked(now_ns, completion_ns, length);
+  }
+  if (wait_ns > now_ns) clock_.WaitUntilNs(wait_ns);
+  return completion_ns;
+}
+
+int64_t DeviceEnv::DirtyWaitLocked(int64_t now_ns, int64_t completion_ns,
+                                   uint64_t length) {
+  if (parameters_.dirty_limit_bytes == 0) return completion_ns;
+  outstanding_.emplace(completion_ns, length);
+  outstanding_bytes_ += length;
+  int64_t wait_ns = now_ns;
+  while (!outstanding_.empty()) {
+    const auto earliest = outstanding_.begin();
+    if (earliest->first > now_ns) {
+      if (outstanding_bytes_ <= parameters_.dirty_limit_bytes) break;
+      wait_ns = earliest->first;
+    }
+    outstanding_bytes_ -= earliest->second;
+    outstanding_.erase(earliest);
+  }
+  return wait_ns;
+}
+
+void DeviceEnv::ChargeSync(int64_t last_completion_ns) {
+  syncs_.fetch_add(1, std::memory_order_relaxed);
+  if (model_ == nullptr) return;
+  const int64_t latency_ns = static_cast<int64_t>(
+      parameters_.sync_latency_us * 1e3 / scale_factor_);
+  clock_.WaitUntilNs(std::max(last_completion_ns, clock_.NowNs()) + latency_ns);
+}
+
+leveldb::Status DeviceEnv::NoteWrite(const leveldb::Status& status) {
+  if (!status.ok()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (first_write_error_.empty()) first_write_error_ = status.ToString();
+  }
+  return status;
+}
+
+std::string DeviceEnv::FirstWriteError() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return first_write_error_;
+}
+
+uint64_t DeviceEnv::QueueUs() {
+  if (model_ == nullptr) return 0;
+  const int64_t now_ns = clock_.NowNs();
+  std::lock_guard<std::mutex> lock(mutex_);
+  return model_->QueueNs(now_ns) / 1000;
+}
+
+DeviceCounters DeviceEnv::Counters() {
+  DeviceCounters counters;
+  counters.read_bytes = read_bytes_;
+  counters.write_bytes = write_bytes_;
+  counters.reads = reads_;
+  counters.writes = writes_;
+  counters.syncs = syncs_;
+  counters.page_cache_hits = page_cache_hits_;
+  counters.page_cache_misses = page_cache_misses_;
+  counters.unsubmitted_bytes = unsubmitted_bytes_;
+  counters.max_lag_us = clock_.TakeMaxLagNs() / 1000;
+  counters.lost_us = clock_.lost_ns() / 1000;
+  std::lock_guard<std::mutex> lock(mutex_);
+  counters.busy_us = busy_ns_ / 1000;
+  return counters;
+}
+
+}  // namespace recompact

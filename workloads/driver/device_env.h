@@ -1,0 +1,138 @@
+#ifndef RECOMPACT_WORKLOADS_DRIVER_DEVICE_ENV_H_
+#define RECOMPACT_WORKLOADS_DRIVER_DEVICE_ENV_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "driver/device_model.h"
+#include "driver/page_cache.h"
+#include "driver/virtual_clock.h"
+#include "leveldb/env.h"
+
+namespace recompact {
+
+// What the device did since the beginning, but for max_lag_us.
+struct DeviceCounters {
+  uint64_t read_bytes = 0;
+  uint64_t write_bytes = 0;
+  uint64_t reads = 0;
+  uint64_t writes = 0;
+  uint64_t syncs = 0;
+  uint64_t busy_us = 0;  // Time with at least one request on the device
+  uint64_t page_cache_hits = 0;  // Pages
+  uint64_t page_cache_misses = 0;
+  uint64_t unsubmitted_bytes = 0;  // Appended, waiting to fill a unit
+  uint64_t max_lag_us = 0;  // Since the last call of Counters()
+  uint64_t lost_us = 0;     // See VirtualClock
+};
+
+// Charges the I/O on files under one directory to a modelled device: counts
+// it, and holds the calling thread up until the model's completion.  The files
+// themselves lie in that directory, which should be in memory unless the device
+// is kPath.  Files elsewhere pass through.
+//
+// Reads use pread(), never mmap(), so that each is seen.  A read by a thread
+// that Schedule() or StartThread() runs is a stream request, and so is one that
+// begins where the file's last read ended (the host reads ahead); any other is
+// a user request.
+//
+// Appends gather in the host's memory: every writeback_bytes they go to the
+// device, and the writer goes on unless more than dirty_limit_bytes are then
+// on their way.  Sync() sends what is left and waits for the file's last
+// request, and then for sync_latency_us / scale_factor: a scale model has as
+// many files as the original for a fraction of the operations.
+class DeviceEnv : public leveldb::EnvWrapper {
+ public:
+  // REQUIRES: "target" and "clock" outlive this.
+  DeviceEnv(leveldb::Env* target, const DeviceParameters& parameters,
+            double scale_factor, std::string directory, Clock* clock);
+  // Waits for the calls that Schedule() took.
+  ~DeviceEnv() override;
+
+  leveldb::Status NewSequentialFile(const std::string& name,
+                                    leveldb::SequentialFile** result) override;
+  leveldb::Status NewRandomAccessFile(
+      const std::string& name, leveldb::RandomAccessFile** result) override;
+  leveldb::Status NewWritableFile(const std::string& name,
+                                  leveldb::WritableFile** result) override;
+  leveldb::Status NewAppendableFile(const std::string& name,
+                                    leveldb::WritableFile** result) override;
+  leveldb::Status RemoveFile(const std::string& name) override;
+  leveldb::Status RenameFile(const std::string& from,
+                             const std::string& to) override;
+  void Schedule(void (*function)(void*), void* arg) override;
+  void StartThread(void (*function)(void*), void* arg) override;
+  void SleepForMicroseconds(int micros) override;
+
+  DeviceCounters Counters();
+  uint64_t read_bytes() const { return read_bytes_.load(); }
+  uint64_t write_bytes() const { return write_bytes_.load(); }
+  // How long a request issued now would wait for the device, microseconds.
+  uint64_t QueueUs();
+  // True iff no call that Schedule() took is waiting or running.
+  bool BackgroundIdle() const { return scheduled_calls_.load() == 0; }
+  // The message of the first write that failed; empty if none did.
+  std::string FirstWriteError();
+
+ private:
+  friend class DeviceRandomAccessFile;
+  friend class DeviceSequentialFile;
+  friend class DeviceWritableFile;
+
+  // A file's place on the device.
+  struct File {
+    uint64_t id;
+    uint64_t address;
+  };
+  struct BackgroundCall;
+
+  bool Covers(const std::string& name) const;
+  std::shared_ptr<const File> FileFor(const std::string& name, bool fresh);
+  void Forget(const std::string& name, uint64_t size);
+  leveldb::Status NewDeviceWritableFile(const std::string& name, bool append,
+                                        leveldb::WritableFile** result);
+
+  // Holds the calling thread up until the read is complete.
+  void ChargeRead(const File& file, uint64_t offset, uint64_t length,
+                  bool sequential);
+  // Returns the completion; holds the thread up if too much is on its way.
+  int64_t ChargeWrite(const File& file, uint64_t offset, uint64_t length);
+  void ChargeSync(int64_t last_completion_ns);
+  // REQUIRES: mutex_ held, the device is modelled
+  int64_t SubmitLocked(int64_t now_ns, const Request& request);
+  int64_t ReadMissingPagesLocked(int64_t now_ns, uint64_t file_id,
+                                 uint64_t file_offset, Request request);
+  int64_t DirtyWaitLocked(int64_t now_ns, int64_t completion_ns,
+                          uint64_t length);
+  leveldb::Status NoteWrite(const leveldb::Status& status);
+
+  const DeviceParameters parameters_;
+  const double scale_factor_;
+  const std::string directory_;  // With a slash at the end
+  VirtualClock clock_;
+
+  std::atomic<uint64_t> read_bytes_{0}, write_bytes_{0}, reads_{0}, writes_{0},
+      syncs_{0}, page_cache_hits_{0}, page_cache_misses_{0},
+      unsubmitted_bytes_{0};
+  std::atomic<int> scheduled_calls_{0};
+
+  std::mutex mutex_;  // Guards all below
+  std::unique_ptr<DeviceModel> model_;
+  std::unique_ptr<PageCache> page_cache_;
+  std::map<std::string, std::shared_ptr<const File>> files_;
+  uint64_t next_file_id_ = 1;
+  // Writes on their way: bytes by completion.
+  std::multimap<int64_t, uint64_t> outstanding_;
+  uint64_t outstanding_bytes_ = 0;
+  int64_t busy_until_ns_ = 0;
+  int64_t busy_ns_ = 0;
+  std::string first_write_error_;
+};
+
+}  // namespace recompact
+
+#endif  // RECOMPACT_WORKLOADS_DRIVER_DEVICE_ENV_H_

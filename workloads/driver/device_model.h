@@ -1,0 +1,86 @@
+#ifndef RECOMPACT_WORKLOADS_DRIVER_DEVICE_MODEL_H_
+#define RECOMPACT_WORKLOADS_DRIVER_DEVICE_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace recompact {
+
+enum class DeviceKind {
+  kMemory,  // No charge
+  kPath,    // A real directory: no charge
+  kSsd,
+  kHdd,
+  kRaid0,
+};
+
+// One entry of devices.yaml.  Fields that a kind does not use stay 0.
+struct DeviceParameters {
+  DeviceKind kind = DeviceKind::kMemory;
+  std::string id;
+
+  double read_bandwidth_mb_s = 0;  // 10^6 bytes per second
+  double write_bandwidth_mb_s = 0;
+  // kSsd
+  double read_latency_us = 0;
+  double write_latency_us = 0;
+  int channels = 0;          // Requests in service at the same time
+  bool half_duplex = false;  // Reads and writes share the transfer time
+  // kHdd
+  double read_seek_ms = 0;  // Average
+  double write_seek_ms = 0;
+  double rotation_rpm = 0;
+  // kRaid0: "members" devices with the parameters of "member"
+  int members = 0;
+  uint64_t chunk_bytes = 0;
+  std::shared_ptr<const DeviceParameters> member;
+
+  // The host in front of the device.
+  uint64_t read_ahead_bytes = 128 << 10;  // Stream reads come in such units
+  uint64_t writeback_bytes = 0;           // Stream writes come in such units
+  uint64_t dirty_limit_bytes = 0;         // 0: writers wait for each unit
+  uint64_t page_cache_bytes = 0;          // 0: direct I/O
+  double sync_latency_us = 0;             // Per file, divided by the scale
+
+  bool modelled() const {
+    return kind != DeviceKind::kMemory && kind != DeviceKind::kPath;
+  }
+};
+
+struct Request {
+  enum Direction { kRead, kWrite };
+  // kUser: a random read that an operation of the user waits for; it pays the
+  // whole positioning.  kStream: everything else; the host reads ahead and
+  // writes behind in units of stream_unit_bytes, so a request pays the share
+  // min(1, length / unit) of one positioning.
+  enum Class { kUser, kStream };
+
+  Direction direction = kRead;
+  Class request_class = kUser;
+  uint64_t address = 0;  // Byte address on the device
+  uint64_t length = 0;   // Bytes
+  uint64_t stream_unit_bytes = 0;
+};
+
+// When a device would complete its requests.  A model is a pure function of the
+// requests and their times: no thread, no clock.  Times are nanoseconds; they
+// need not rise from one request to the next (threads lag by different
+// amounts), requests are served in the order of the calls.
+class DeviceModel {
+ public:
+  virtual ~DeviceModel() = default;
+
+  // Returns the time at which the request, issued at "now_ns", completes.
+  virtual int64_t Submit(int64_t now_ns, const Request& request) = 0;
+
+  // How long a request issued at "now_ns" would wait until its service begins.
+  virtual int64_t QueueNs(int64_t now_ns) const = 0;
+};
+
+// REQUIRES: parameters.modelled()
+std::unique_ptr<DeviceModel> NewDeviceModel(const DeviceParameters& parameters);
+
+}  // namespace recompact
+
+#endif  // RECOMPACT_WORKLOADS_DRIVER_DEVICE_MODEL_H_

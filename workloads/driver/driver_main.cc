@@ -1,0 +1,97 @@
+// recompact_driver --spec spec.json --out DIR --data-dir DIR [--lock FILE]
+//
+// Carries out one run and writes its results.  On an error, one line on stderr
+// says where, what and what to do; README.md lists the exit codes.
+
+#include <getopt.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "driver/run.h"
+#include "driver/run_directory.h"
+#include "driver/run_spec.h"
+#include "driver/status.h"
+
+namespace recompact {
+
+namespace {
+
+struct Flags {
+  std::string spec;
+  std::string out;
+  std::string data_dir;
+  std::string lock;
+};
+
+Status ParseFlags(int argc, char** argv, Flags* flags) {
+  const option options[] = {{"spec", required_argument, nullptr, 's'},
+                            {"out", required_argument, nullptr, 'o'},
+                            {"data-dir", required_argument, nullptr, 'd'},
+                            {"lock", required_argument, nullptr, 'l'},
+                            {nullptr, 0, nullptr, 0}};
+  const char* const usage =
+      "use --spec spec.json --out DIR --data-dir DIR [--lock FILE]";
+  const char* const temporary = std::getenv("TMPDIR");
+  flags->lock = std::string(temporary != nullptr ? temporary : "/tmp") +
+                "/recompact.lock";
+  opterr = 0;
+  for (int flag; (flag = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
+    if (flag == 's') flags->spec = optarg;
+    if (flag == 'o') flags->out = optarg;
+    if (flag == 'd') flags->data_dir = optarg;
+    if (flag == 'l') flags->lock = optarg;
+    if (flag == '?') {
+      return Status::BadInput("command line",
+                              std::string("cannot take ") + argv[optind - 1],
+                              usage);
+    }
+  }
+  if (optind < argc || flags->spec.empty() || flags->out.empty() ||
+      flags->data_dir.empty()) {
+    return Status::BadInput("command line", "is not complete", usage);
+  }
+  return Status::OK();
+}
+
+// Settings of the process that the threads inherit.
+void PrepareProcess() {
+  // Sleeps end as soon as the kernel can do it (nanoseconds of slack).
+  ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  // A write beyond a file-size limit fails instead of ending the process.
+  ::signal(SIGXFSZ, SIG_IGN);
+  // Every open table takes a descriptor.
+  struct rlimit files;
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+}
+
+Status RunDriver(int argc, char** argv) {
+  Flags flags;
+  RunSpec spec;
+  MeasurementLock lock;
+  Status status = ParseFlags(argc, argv, &flags);
+  if (status.ok()) status = ReadRunSpec(flags.spec, &spec);
+  if (status.ok()) status = lock.Acquire(flags.lock);
+  if (!status.ok()) return status;
+  PrepareProcess();
+  return Run(spec, flags.out, flags.data_dir).Execute();
+}
+
+}  // namespace
+
+}  // namespace recompact
+
+int main(int argc, char** argv) {
+  const recompact::Status status = recompact::RunDriver(argc, argv);
+  if (!status.ok()) {
+    std::fprintf(stderr, "recompact_driver: %s\n", status.message().c_str());
+  }
+  return static_cast<int>(status.code());
+}

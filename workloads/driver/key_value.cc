@@ -1,0 +1,153 @@
+#include "driver/key_value.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <random>
+
+namespace recompact {
+
+namespace {
+
+constexpr char kHexDigits[] = "0123456789abcdef";
+
+struct ValueHeader {
+  uint64_t key_number;
+  uint32_t version;
+  uint32_t length;
+};
+static_assert(sizeof(ValueHeader) == kValueHeaderBytes,
+              "the header is copied as it lies");
+
+// Offsets of bodies lie in [0, kOffsets); behind them the buffer goes on for
+// the longest body.  2^20 offsets keep the slices of neighbours apart, and the
+// buffer within a CPU's second-level cache.
+constexpr uint64_t kOffsets = 1 << 20;
+
+// Each piece of the buffer is random bytes followed by their repetition, which
+// Snappy stores as one copy.  Six bytes of a piece go to Snappy's tags and to
+// the bytes that it passes before it sees the repetition.
+constexpr int kPieceBytes = 64;
+constexpr int kSnappyOverheadBytes = 6;
+
+}  // namespace
+
+uint64_t MixBits(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+namespace {
+
+// Each line undoes one of MixBits, from the last to the first; the factors are
+// the inverses modulo 2^64.
+uint64_t UnmixBits(uint64_t x) {
+  x = (x ^ (x >> 31) ^ (x >> 62)) * 0x319642b2d24d8ec3u;
+  x = (x ^ (x >> 27) ^ (x >> 54)) * 0x96de1b173f119089u;
+  return x ^ (x >> 30) ^ (x >> 60);
+}
+
+template <uint64_t radix>
+void WriteDigits(uint64_t number, char* key) {
+  for (int i = kKeyBytes - 1; i >= 0; i--) {
+    key[i] = kHexDigits[number % radix];
+    number /= radix;
+  }
+  assert(number == 0);
+}
+
+int HexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+}  // namespace
+
+void EncodeKey(uint64_t key_number, KeyOrder order, char* key) {
+  if (order == KeyOrder::kHashed) {
+    WriteDigits<16>(MixBits(key_number), key);
+  } else {
+    WriteDigits<10>(key_number, key);
+  }
+}
+
+bool DecodeKey(const char* key, size_t size, KeyOrder order,
+               uint64_t* key_number) {
+  if (size != kKeyBytes) return false;
+  const int radix = (order == KeyOrder::kHashed) ? 16 : 10;
+  uint64_t number = 0;
+  for (size_t i = 0; i < kKeyBytes; i++) {
+    const int digit = HexValue(key[i]);
+    if (digit < 0 || digit >= radix) return false;
+    number = number * radix + digit;
+  }
+  *key_number = (order == KeyOrder::kHashed) ? UnmixBits(number) : number;
+  return true;
+}
+
+ValueGenerator::ValueGenerator(double compressibility) {
+  assert(compressibility > 0 && compressibility <= 1);
+  int random_bytes = kPieceBytes;
+  if (compressibility < 1) {
+    random_bytes = std::max(1, static_cast<int>(kPieceBytes * compressibility) -
+                                   kSnappyOverheadBytes);
+  }
+  std::mt19937_64 random(301);
+  std::string piece(kPieceBytes, '\0');
+  buffer_.reserve(kOffsets + kMaxValueBytes + kPieceBytes);
+  while (buffer_.size() < kOffsets + kMaxValueBytes) {
+    for (int i = 0; i < kPieceBytes; i++) {
+      piece[i] = (i < random_bytes) ? static_cast<char>(random())
+                                    : piece[i - random_bytes];
+    }
+    buffer_ += piece;
+  }
+}
+
+const char* ValueGenerator::BodyOf(uint64_t key_number,
+                                   uint32_t version) const {
+  return buffer_.data() +
+         MixBits(key_number + (uint64_t{version} << 40)) % kOffsets;
+}
+
+void ValueGenerator::Generate(uint64_t key_number, uint32_t version,
+                              uint32_t length, char* value) const {
+  assert(length <= kMaxValueBytes);
+  const ValueHeader header = {key_number, version, length};
+  const size_t header_bytes = std::min<size_t>(length, sizeof(header));
+  std::memcpy(value, &header, header_bytes);
+  std::memcpy(value + header_bytes, BodyOf(key_number, version),
+              length - header_bytes);
+}
+
+bool ValueGenerator::Matches(uint64_t key_number, uint32_t version,
+                             const char* value, size_t size) const {
+  if (size > kMaxValueBytes) return false;
+  const ValueHeader header = {key_number, version, static_cast<uint32_t>(size)};
+  const size_t header_bytes = std::min(size, sizeof(header));
+  return std::memcmp(value, &header, header_bytes) == 0 &&
+         std::memcmp(value + header_bytes, BodyOf(key_number, version),
+                     size - header_bytes) == 0;
+}
+
+uint32_t ClaimedVersion(const char* value, size_t size) {
+  ValueHeader header;
+  assert(size >= sizeof(header));
+  (void)size;
+  std::memcpy(&header, value, sizeof(header));
+  return header.version;
+}
+
+std::string DescribeValue(const char* value, size_t size) {
+  ValueHeader header;
+  const std::string bytes = std::to_string(size) + " bytes";
+  if (size < sizeof(header)) return "a value of " + bytes;
+  std::memcpy(&header, value, sizeof(header));
+  return "version " + std::to_string(header.version) + " of key " +
+         std::to_string(header.key_number) + ", written with " +
+         std::to_string(header.length) + " bytes, here " + bytes;
+}
+
+}  // namespace recompact

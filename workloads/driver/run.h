@@ -1,0 +1,81 @@
+#ifndef RECOMPACT_WORKLOADS_DRIVER_RUN_H_
+#define RECOMPACT_WORKLOADS_DRIVER_RUN_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/counters.h"
+#include "driver/device_env.h"
+#include "driver/key_value.h"
+#include "driver/key_versions.h"
+#include "driver/progress.h"
+#include "driver/replay.h"
+#include "driver/run_record.h"
+#include "driver/run_spec.h"
+#include "driver/status.h"
+#include "driver/store.h"
+#include "driver/timeline.h"
+#include "driver/trace_reader.h"
+
+namespace recompact {
+
+// One run: a specification carried out on a database of its own, which lies in
+// <data_directory>/<run> while the run lasts, and its results in the output
+// directory, run.json last.
+class Run {
+ public:
+  // "spec" must outlive the run.
+  Run(const RunSpec& spec, std::string output_directory,
+      const std::string& data_directory);
+
+  // Also removes the database, unless the specification keeps it and the run
+  // succeeds.
+  Status Execute();
+
+ private:
+  struct Range;
+
+  Status Perform();
+  Status OpenTraces();
+  Status OpenTrace(const std::string& path);
+  // The records of a replay phase, once its trace is open.
+  Status RangeOf(const Phase& phase, const std::string& where, Range* range);
+  // Bytes that the database may take.
+  Status EstimateRoom(uint64_t* bytes);
+  Status PrepareDatabase();
+  Status OpenStore();
+
+  Status RunPhase(const Phase& phase, PhaseResult* result);
+  Status ReplayPhase(const Phase& phase, PhaseResult* result);
+  // Begins and ends the part of a phase that is measured.
+  void BeginMeasuring(const Phase& phase);
+  void EndMeasuring(PhaseResult* result);
+  Status SummarizeLatencies(const Range& range, std::vector<float> latencies_us,
+                            PhaseResult* result);
+  Status WriteResults();
+
+  const RunSpec& spec_;
+  const std::string output_directory_;
+  const std::string database_;
+  const std::string event_log_path_;
+  const ValueGenerator values_;
+
+  std::map<std::string, std::shared_ptr<const Trace>> traces_;  // By path
+  std::unique_ptr<KeyVersions> versions_;
+  std::unique_ptr<DeviceEnv> env_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Progress> progress_;
+  std::unique_ptr<CounterSource> counters_;
+  std::unique_ptr<Timeline> timeline_;
+
+  int64_t begin_ns_ = 0;
+  Counters counters_at_begin_;
+  Totals totals_at_begin_;
+  RunResult result_;
+};
+
+}  // namespace recompact
+
+#endif  // RECOMPACT_WORKLOADS_DRIVER_RUN_H_

@@ -1,0 +1,210 @@
+#include "driver/run_record.h"
+
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+// The build tells what it was made from.
+#ifndef RECOMPACT_TREE_HASH
+#define RECOMPACT_TREE_HASH "unknown"
+#endif
+#ifndef RECOMPACT_DRIVER_HASH
+#define RECOMPACT_DRIVER_HASH "unknown"
+#endif
+#ifndef RECOMPACT_BUILD_FLAGS
+#define RECOMPACT_BUILD_FLAGS "unknown"
+#endif
+#ifdef __clang__
+#define RECOMPACT_COMPILER "clang " __clang_version__
+#else
+#define RECOMPACT_COMPILER "gcc " __VERSION__
+#endif
+
+namespace recompact {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Accounts of the same bytes may differ by this much: by buffers that are full
+// at different times, and by files that only one account covers.
+constexpr double kAccountTolerance = 0.02;
+constexpr int64_t kAccountToleranceBytes = 256 << 10;
+
+// A run whose threads together lost more than this share of its time because
+// the host woke them later than could be paid back did not see the model.
+constexpr double kLostTimeTolerance = 0.01;
+
+double Round(double value) { return std::round(value * 1e3) / 1e3; }
+
+Json ToJson(const LatencySummary& summary) {
+  if (summary.count == 0) return Json::object({{"count", 0}});
+  return {{"count", summary.count},
+          {"mean", Round(summary.mean)},
+          {"p50", Round(summary.p50)},
+          {"p90", Round(summary.p90)},
+          {"p95", Round(summary.p95)},
+          {"p99", Round(summary.p99)},
+          {"p99_9", Round(summary.p99_9)},
+          {"p99_99", Round(summary.p99_99)},
+          {"max", Round(summary.max)}};
+}
+
+Json ToJson(const PhaseResult& result) {
+  Json json = {{"name", result.phase->name},
+               {"kind", result.phase->kind_name}};
+  if (result.trace != nullptr) {
+    json["trace"] = {
+        {"file",
+         std::filesystem::path(result.trace->path()).filename().string()},
+        {"crc32c", result.trace->crc32c()},
+        {"records", result.trace->record_count()}};
+  }
+  json["operations"] = result.operations;
+  json["duration_s"] = result.duration_s;
+  if (result.trace != nullptr) {
+    json["throughput_ops_s"] =
+        Round(static_cast<double>(result.operations) / result.duration_s);
+    for (int g = 0; g < kOperationGroupCount; g++) {
+      json["latency_us"][kOperationGroupNames[g]] =
+          ToJson(result.latency_us[g]);
+    }
+    json["latency_us"]["all"] = ToJson(result.all_latency_us);
+  }
+  json["counters"] = result.counters;
+  json["levels"] = result.end.levels;
+  json["space"] = result.end.space;
+  json["verified"] = {
+      {"reads", result.totals.found + result.totals.not_found},
+      {"found", result.totals.found},
+      {"not_found", result.totals.not_found},
+      {"scanned_records", result.totals.scanned_records}};
+  return json;
+}
+
+// The value of the first line "name<separator>value" in a file.
+std::string FileEntry(const std::string& path, const std::string& name,
+                      char separator) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    const size_t at = line.find(separator);
+    if (at == std::string::npos || line.compare(0, name.size(), name) != 0) {
+      continue;
+    }
+    const size_t begin = line.find_first_not_of(" \t\"", at + 1);
+    const size_t end = line.find_last_not_of(" \t\"");
+    if (begin != std::string::npos) return line.substr(begin, end - begin + 1);
+  }
+  return "unknown";
+}
+
+Json Host(const RunResult& result) {
+  struct utsname system;
+  ::uname(&system);
+  return {{"cpu", FileEntry("/proc/cpuinfo", "model name", ':')},
+          {"cores", std::thread::hardware_concurrency()},
+          {"memory_bytes", uint64_t(::sysconf(_SC_PHYS_PAGES)) *
+                               uint64_t(::sysconf(_SC_PAGESIZE))},
+          {"kernel", std::string(system.sysname) + " " + system.release},
+          {"os", FileEntry("/etc/os-release", "PRETTY_NAME", '=')},
+          {"filesystem", result.file_system}};
+}
+
+// The sum over the phases of the counters with these names; -1 if a phase does
+// not have one of them.
+int64_t Sum(const RunResult& result, std::vector<const char*> names) {
+  int64_t sum = 0;
+  for (const PhaseResult& phase : result.phases) {
+    for (const char* name : names) {
+      const auto counter = phase.counters.find(name);
+      if (counter == phase.counters.end()) return -1;
+      sum += counter->second;
+    }
+  }
+  return sum;
+}
+
+std::string Percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f %%", share * 100);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> SuspectReasons(const RunResult& result) {
+  std::vector<std::string> reasons;
+  const int64_t engine =
+      Sum(result, {"flush_bytes_written", "compaction_bytes_written",
+                   "wal_bytes_written", "manifest_bytes_written"});
+  const int64_t process = Sum(result, {"process_write_bytes"});
+  const int64_t device =
+      Sum(result, {"device_write_bytes", "device_unsubmitted_bytes"});
+  int64_t least = device, most = device;
+  for (const int64_t account : {engine, process}) {
+    if (account < 0) continue;  // Nobody kept it
+    least = std::min(least, account);
+    most = std::max(most, account);
+  }
+  const int64_t difference = most - least;
+  if (difference > kAccountToleranceBytes &&
+      static_cast<double>(difference) > kAccountTolerance * most) {
+    reasons.push_back(
+        "the accounts of written bytes differ by " +
+        Percent(static_cast<double>(difference) / most) + ": engine " +
+        (engine < 0 ? "none" : std::to_string(engine)) + ", process " +
+        (process < 0 ? "none" : std::to_string(process)) + ", device " +
+        std::to_string(device));
+  }
+  double duration_s = 0;
+  int64_t max_lag_us = 0;
+  for (const PhaseResult& phase : result.phases) {
+    duration_s += phase.duration_s;
+    const auto lag = phase.counters.find("device_max_lag_us");
+    if (lag != phase.counters.end()) {
+      max_lag_us = std::max(max_lag_us, lag->second);
+    }
+  }
+  const double lost_s = Sum(result, {"device_lost_us"}) * 1e-6;
+  if (lost_s > kLostTimeTolerance * duration_s) {
+    reasons.push_back("the host could not keep up with the device model: " +
+                      Percent(lost_s / duration_s) +
+                      " of the time was lost in waking late, once by " +
+                      std::to_string(max_lag_us) + " us");
+  }
+  return reasons;
+}
+
+Json RunRecord(const RunSpec& spec, const RunResult& result) {
+  struct rusage usage;
+  ::getrusage(RUSAGE_SELF, &usage);
+  Json record = {{"schema", 1},
+                 {"run", spec.run},
+                 {"spec", spec.document},
+                 {"host", Host(result)},
+                 {"started", result.started},
+                 {"wall_s", result.wall_s}};
+  record["engine"] = {{"id", spec.engine_id},
+                      {"build",
+                       {{"compiler", RECOMPACT_COMPILER},
+                        {"flags", RECOMPACT_BUILD_FLAGS},
+                        {"tree_hash", RECOMPACT_TREE_HASH}}}};
+  record["driver"]["source_hash"] = RECOMPACT_DRIVER_HASH;
+  record["phases"] = Json::array();
+  for (const PhaseResult& phase : result.phases) {
+    record["phases"].push_back(ToJson(phase));
+  }
+  record["suspect"] = SuspectReasons(result);
+  record["peak_rss_bytes"] = int64_t{usage.ru_maxrss} << 10;
+  return record;
+}
+
+}  // namespace recompact

@@ -1,0 +1,48 @@
+#ifndef RECOMPACT_WORKLOADS_DRIVER_RUN_RECORD_H_
+#define RECOMPACT_WORKLOADS_DRIVER_RUN_RECORD_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/counters.h"
+#include "driver/latency_summary.h"
+#include "driver/progress.h"
+#include "driver/run_spec.h"
+#include "driver/trace_reader.h"
+
+namespace recompact {
+
+// What a phase measured.
+struct PhaseResult {
+  const Phase* phase = nullptr;
+  std::shared_ptr<const Trace> trace;  // nullptr if the phase has none
+  uint64_t operations = 0;             // After the warm-up
+  double duration_s = 0;
+  std::array<LatencySummary, kOperationGroupCount> latency_us;
+  LatencySummary all_latency_us;
+  Counters counters;  // Over the phase
+  EngineState end;    // At its end
+  Totals totals;      // Over the phase
+};
+
+struct RunResult {
+  std::string started;  // ISO 8601
+  double wall_s = 0;
+  std::string file_system;
+  std::vector<PhaseResult> phases;
+};
+
+// Why the numbers of a run should not be trusted, one sentence each: the
+// accounts of written bytes (engine, process, device) differ, or the host could
+// not keep up with the device model.
+std::vector<std::string> SuspectReasons(const RunResult& result);
+
+// The contents of run.json.
+nlohmann::ordered_json RunRecord(const RunSpec& spec, const RunResult& result);
+
+}  // namespace recompact
+
+#endif  // RECOMPACT_WORKLOADS_DRIVER_RUN_RECORD_H_

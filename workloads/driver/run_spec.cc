@@ -1,0 +1,270 @@
+#include "driver/run_spec.h"
+
+#include <fstream>
+
+#include "driver/json_object.h"
+
+namespace recompact {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchema = 1;
+
+// Options travel to the engine as texts.
+std::string OptionText(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+Status ReadEngine(const Json& value, const std::string& where, RunSpec* spec) {
+  JsonObject engine(value, where);
+  engine.Take("id", &spec->engine_id);
+  if (const Json* const options = engine.Take("options")) {
+    if (!options->is_object()) engine.Fail("options", "must be an object");
+    for (const auto& option : options->items()) {
+      if (option.value().is_structured() || option.value().is_null()) {
+        engine.Fail("options." + option.key(),
+                    "must be a number, a text, true or false");
+      }
+      spec->engine_options[option.key()] = OptionText(option.value());
+    }
+  }
+  return engine.Finish();
+}
+
+void ReadSsd(JsonObject* object, DeviceParameters* device) {
+  object->TakePositive("read_bandwidth_mb_s", &device->read_bandwidth_mb_s);
+  object->TakePositive("write_bandwidth_mb_s", &device->write_bandwidth_mb_s);
+  object->TakeNotNegative("read_latency_us", &device->read_latency_us);
+  object->TakeNotNegative("write_latency_us", &device->write_latency_us);
+  object->Take("channels", 1, &device->channels);
+  object->Take("half_duplex", &device->half_duplex);
+}
+
+void ReadHdd(JsonObject* object, DeviceParameters* device) {
+  object->TakePositive("read_bandwidth_mb_s", &device->read_bandwidth_mb_s);
+  object->TakePositive("write_bandwidth_mb_s", &device->write_bandwidth_mb_s);
+  object->TakeNotNegative("read_seek_ms", &device->read_seek_ms);
+  object->TakeNotNegative("write_seek_ms", &device->write_seek_ms);
+  object->TakePositive("rotation_rpm", &device->rotation_rpm);
+}
+
+void ReadKind(JsonObject* object, DeviceParameters* device);
+
+void ReadRaid0(JsonObject* object, DeviceParameters* device) {
+  object->Take("members", 1, &device->members);
+  object->Take("chunk_bytes", &device->chunk_bytes);
+  if (device->chunk_bytes == 0) object->Fail("chunk_bytes", "must be above 0");
+  const Json* const value = object->Take("member");
+  if (value == nullptr) return;
+  JsonObject member_object(*value, object->Where("member"));
+  auto member = std::make_shared<DeviceParameters>();
+  ReadKind(&member_object, member.get());
+  if (member->kind != DeviceKind::kSsd && member->kind != DeviceKind::kHdd) {
+    member_object.Fail("kind", "must be ssd or hdd");
+  }
+  object->Fail(member_object.Finish());
+  device->member = std::move(member);
+}
+
+void ReadKind(JsonObject* object, DeviceParameters* device) {
+  std::string kind;
+  object->Take("kind", &kind);
+  if (kind == "memory") {
+    device->kind = DeviceKind::kMemory;
+  } else if (kind == "path") {
+    device->kind = DeviceKind::kPath;
+  } else if (kind == "ssd") {
+    device->kind = DeviceKind::kSsd;
+    ReadSsd(object, device);
+  } else if (kind == "hdd") {
+    device->kind = DeviceKind::kHdd;
+    ReadHdd(object, device);
+  } else if (kind == "raid0") {
+    device->kind = DeviceKind::kRaid0;
+    ReadRaid0(object, device);
+  } else {
+    object->Fail("kind", "must be memory, path, ssd, hdd or raid0");
+  }
+}
+
+Status ReadDevice(const Json& value, const std::string& where,
+                  DeviceParameters* device) {
+  JsonObject object(value, where);
+  object.Take("id", &device->id);
+  ReadKind(&object, device);
+  if (device->modelled()) {
+    object.Take("read_ahead_bytes", &device->read_ahead_bytes);
+    object.Take("writeback_bytes", &device->writeback_bytes);
+    object.Take("dirty_limit_bytes", &device->dirty_limit_bytes);
+    object.Take("page_cache_bytes", &device->page_cache_bytes);
+    object.TakeNotNegative("sync_latency_us", &device->sync_latency_us);
+  }
+  object.Ignore("label");
+  object.Ignore("source");
+  return object.Finish();
+}
+
+Status ReadPace(const Json& value, const std::string& where, Phase* phase) {
+  JsonObject pace(value, where);
+  std::string kind;
+  pace.Take("kind", &kind);
+  if (kind == "open") {
+    pace.TakePositive("rate_ops_s", &phase->rate_ops_s);
+  } else if (kind != "closed") {
+    pace.Fail("kind", "must be closed or open");
+  }
+  return pace.Finish();
+}
+
+void ReadReplay(JsonObject* object, Phase* phase) {
+  object->Take("trace", &phase->trace);
+  object->Take("start", &phase->start);
+  if (const Json* const count = object->Take("count")) {
+    if (count->is_number_unsigned()) {
+      phase->count = count->get<uint64_t>();
+    } else if (!count->is_null()) {
+      object->Fail("count", "must be null or a whole number, not negative");
+    }
+  }
+  if (const Json* const pace = object->Take("pace")) {
+    object->Fail(ReadPace(*pace, object->Where("pace"), phase));
+  }
+  object->Take("threads", 1, &phase->threads);
+  object->Take("warmup_operations", &phase->warmup_operations);
+}
+
+Status ReadPhase(const Json& value, const std::string& where, Phase* phase) {
+  JsonObject object(value, where);
+  object.Take("name", &phase->name);
+  object.Take("kind", &phase->kind_name);
+  // The name becomes part of a file's name.
+  if (phase->name.empty() ||
+      phase->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") !=
+          std::string::npos) {
+    object.Fail("name", "must be made of a-z, 0-9 and _");
+  }
+  if (phase->kind_name == "replay") {
+    phase->kind = Phase::Kind::kReplay;
+    ReadReplay(&object, phase);
+  } else if (phase->kind_name == "wait_idle") {
+    phase->kind = Phase::Kind::kWaitIdle;
+  } else if (phase->kind_name == "compact_range") {
+    phase->kind = Phase::Kind::kCompactRange;
+  } else if (phase->kind_name == "reopen") {
+    phase->kind = Phase::Kind::kReopen;
+  } else {
+    object.Fail("kind", "must be replay, wait_idle, compact_range or reopen");
+  }
+  return object.Finish();
+}
+
+Status ReadPhases(const Json& value, const std::string& where, RunSpec* spec) {
+  if (!value.is_array() || value.empty()) {
+    return Status::BadInput(where, "must be a list of at least one phase",
+                            "correct the specification");
+  }
+  for (size_t i = 0; i < value.size(); i++) {
+    const std::string place = where + "[" + std::to_string(i) + "]";
+    Phase phase;
+    Status status = ReadPhase(value[i], place, &phase);
+    if (!status.ok()) return status;
+    for (const Phase& other : spec->phases) {
+      if (other.name == phase.name) {
+        return Status::BadInput(place + ".name",
+                                "\"" + phase.name + "\" is used twice",
+                                "correct the specification");
+      }
+    }
+    spec->phases.push_back(std::move(phase));
+  }
+  return Status::OK();
+}
+
+Status ReadStartFrom(const Json& value, const std::string& where,
+                     RunSpec* spec) {
+  JsonObject object(value, where);
+  StartFrom start;
+  object.Take("run", &start.run);
+  object.Take("database", &start.database);
+  if (const Json* const traces = object.Take("traces")) {
+    if (!traces->is_array()) object.Fail("traces", "must be a list of paths");
+    for (const Json& trace : *traces) {
+      if (!trace.is_string()) {
+        object.Fail("traces", "must be a list of paths");
+        break;
+      }
+      start.traces.push_back(trace.get<std::string>());
+    }
+  }
+  spec->start_from = std::move(start);
+  return object.Finish();
+}
+
+void ReadValues(JsonObject* object, RunSpec* spec) {
+  std::string order;
+  object->TakePositive("compressibility", &spec->compressibility);
+  if (spec->compressibility > 1) {
+    object->Fail("compressibility", "must be at most 1");
+  }
+  object->Take("key_order", &order);
+  if (order == "ordered") {
+    spec->key_order = KeyOrder::kOrdered;
+  } else if (order != "hashed") {
+    object->Fail("key_order", "must be hashed or ordered");
+  }
+  object->Take("value_checks", &spec->value_checks);
+}
+
+Status ReadDocument(RunSpec* spec) {
+  JsonObject object(spec->document, spec->path);
+  int schema = kSchema;
+  object.Take("schema", 0, &schema);
+  if (schema != kSchema) {
+    object.Fail("schema", "is " + std::to_string(schema) +
+                              ", this driver reads " + std::to_string(kSchema));
+  }
+  object.Take("run", &spec->run);
+  if (spec->run.size() != 16 ||
+      spec->run.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    object.Fail("run", "must be 16 hexadecimal digits");
+  }
+  if (const Json* const engine = object.Take("engine")) {
+    object.Fail(ReadEngine(*engine, object.Where("engine"), spec));
+  }
+  if (const Json* const device = object.Take("device")) {
+    object.Fail(ReadDevice(*device, object.Where("device"), &spec->device));
+  }
+  object.TakePositive("scale_factor", &spec->scale_factor);
+  object.Take("seed", &spec->seed);
+  ReadValues(&object, spec);
+  object.Take("timeline_interval_ms", 1, &spec->timeline_interval_ms);
+  const Json* const start_from = object.Take("start_from");
+  if (start_from != nullptr && !start_from->is_null()) {
+    object.Fail(ReadStartFrom(*start_from, object.Where("start_from"), spec));
+  }
+  object.Take("keep_database", &spec->keep_database);
+  if (const Json* const phases = object.Take("phases")) {
+    object.Fail(ReadPhases(*phases, object.Where("phases"), spec));
+  }
+  return object.Finish();
+}
+
+}  // namespace
+
+Status ReadRunSpec(const std::string& path, RunSpec* spec) {
+  spec->path = path;
+  std::ifstream file(path);
+  if (!file) {
+    return Status::BadInput(path, "cannot open the specification",
+                            "correct --spec");
+  }
+  spec->document = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (spec->document.is_discarded()) {
+    return Status::BadInput(path, "is not JSON", "correct the specification");
+  }
+  return ReadDocument(spec);
+}
+
+}  // namespace recompact

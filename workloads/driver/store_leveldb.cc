@@ -1,0 +1,215 @@
+#include "driver/store_leveldb.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "leveldb/cache.h"
+#include "leveldb/db.h"
+#include "leveldb/filter_policy.h"
+#include "leveldb/iterator.h"
+#include "leveldb/options.h"
+#include "leveldb/write_batch.h"
+#include "seams/options_by_name.h"
+
+namespace recompact {
+
+namespace {
+
+leveldb::Slice ToSlice(std::string_view text) {
+  return leveldb::Slice(text.data(), text.size());
+}
+
+// Keeps the engine from writing a log for people beside the data.
+class SilentLogger : public leveldb::Logger {
+ public:
+  void Logv(const char*, std::va_list) override {}
+};
+
+class LevelDbStore : public Store {
+ public:
+  LevelDbStore(std::string path, DeviceEnv* env)
+      : path_(std::move(path)), env_(env) {
+    options_.create_if_missing = true;
+    options_.env = env;
+    options_.info_log = &logger_;
+  }
+
+  Status SetOptions(const std::map<std::string, std::string>& options,
+                    const std::string& event_log_path,
+                    const std::string& where);
+  Status Open();
+
+  Status Put(std::string_view key, std::string_view value) override;
+  Status Delete(std::string_view key) override;
+  Status Get(std::string_view key, std::string* value, bool* found) override;
+  Status Scan(std::string_view key, uint32_t count, Visitor* visitor) override;
+  bool Idle() override;
+  void CompactAll() override;
+  Status Health() override;
+  bool Property(const std::string& name, std::string* value) override;
+  Status Reopen() override;
+
+ private:
+  bool SetOwnOption(const std::string& name, const std::string& value,
+                    std::string* error);
+  Status Write(leveldb::WriteBatch* batch);
+  Status ErrorOf(const std::string& text) const;
+  Status ToStatus(const leveldb::Status& s) const;
+
+  const std::string path_;
+  DeviceEnv* const env_;
+  SilentLogger logger_;
+  leveldb::Options options_;
+  uint64_t block_cache_bytes_ = 8 << 20;  // LevelDB's default
+  std::unique_ptr<const leveldb::FilterPolicy> filter_policy_;
+  std::unique_ptr<leveldb::Cache> block_cache_;
+  std::unique_ptr<leveldb::DB> db_;
+};
+
+bool ParseNumber(const std::string& text, uint64_t* number) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos)
+    return false;
+  errno = 0;
+  *number = std::strtoull(text.c_str(), nullptr, 10);
+  return errno == 0;
+}
+
+bool LevelDbStore::SetOwnOption(const std::string& name,
+                                const std::string& value, std::string* error) {
+  uint64_t number;
+  if (!ParseNumber(value, &number)) {
+    *error = "\"" + value + "\" is not a number";
+    return false;
+  }
+  if (name == "block_cache_bytes") {
+    block_cache_bytes_ = number;
+  } else if (number > 0) {
+    filter_policy_.reset(
+        leveldb::NewBloomFilterPolicy(static_cast<int>(number)));
+    options_.filter_policy = filter_policy_.get();
+  }
+  return true;
+}
+
+Status LevelDbStore::SetOptions(
+    const std::map<std::string, std::string>& options,
+    const std::string& event_log_path, const std::string& where) {
+  std::string error;
+  for (const auto& [name, value] : options) {
+    const bool own =
+        (name == "block_cache_bytes" || name == "bloom_bits_per_key");
+    if (!(own ? SetOwnOption(name, value, &error)
+              : SetOptionByName(&options_, name, value, &error))) {
+      return Status::BadInput(where + ": engine.options." + name, error,
+                              "correct the options of this engine");
+    }
+  }
+  if (!event_log_path.empty()) {
+    // Engines without an event log do not know the option.
+    SetOptionByName(&options_, "event_log_path", event_log_path, &error);
+  }
+  return Status::OK();
+}
+
+Status LevelDbStore::Open() {
+  block_cache_.reset(leveldb::NewLRUCache(block_cache_bytes_));
+  options_.block_cache = block_cache_.get();
+  leveldb::DB* db = nullptr;
+  const leveldb::Status s = leveldb::DB::Open(options_, path_, &db);
+  db_.reset(db);
+  return ToStatus(s);
+}
+
+Status LevelDbStore::ErrorOf(const std::string& text) const {
+  // A quota or a limit on the size of files is as final as a full disk.
+  for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
+    if (text.find(std::strerror(error)) != std::string::npos) {
+      return Status(ExitCode::kNoSpace, path_, text,
+                    "free space or give --data-dir a larger file system");
+    }
+  }
+  return Status::Failed(path_, "the engine reports: " + text,
+                        "run again; if it stays, report the engine");
+}
+
+Status LevelDbStore::ToStatus(const leveldb::Status& s) const {
+  return s.ok() ? Status::OK() : ErrorOf(s.ToString());
+}
+
+Status LevelDbStore::Write(leveldb::WriteBatch* batch) {
+  return ToStatus(db_->Write(leveldb::WriteOptions(), batch));
+}
+
+Status LevelDbStore::Put(std::string_view key, std::string_view value) {
+  thread_local leveldb::WriteBatch batch;  // Keeps its memory
+  batch.Clear();
+  batch.Put(ToSlice(key), ToSlice(value));
+  return Write(&batch);
+}
+
+Status LevelDbStore::Delete(std::string_view key) {
+  leveldb::WriteBatch batch;
+  batch.Delete(ToSlice(key));
+  return Write(&batch);
+}
+
+Status LevelDbStore::Get(std::string_view key, std::string* value,
+                         bool* found) {
+  const leveldb::Status s =
+      db_->Get(leveldb::ReadOptions(), ToSlice(key), value);
+  *found = s.ok();
+  return s.IsNotFound() ? Status::OK() : ToStatus(s);
+}
+
+Status LevelDbStore::Scan(std::string_view key, uint32_t count,
+                          Visitor* visitor) {
+  const std::unique_ptr<leveldb::Iterator> iterator(
+      db_->NewIterator(leveldb::ReadOptions()));
+  uint32_t visited = 0;
+  for (iterator->Seek(ToSlice(key)); visited < count && iterator->Valid();) {
+    const leveldb::Slice k = iterator->key(), v = iterator->value();
+    if (!visitor->Visit({k.data(), k.size()}, {v.data(), v.size()})) break;
+    if (++visited < count) iterator->Next();
+  }
+  return ToStatus(iterator->status());
+}
+
+bool LevelDbStore::Idle() {
+  std::string idle;
+  if (db_->GetProperty("recompact.idle", &idle)) return idle == "1";
+  // LevelDB schedules the next compaction before the last one's call returns.
+  return env_->BackgroundIdle();
+}
+
+void LevelDbStore::CompactAll() { db_->CompactRange(nullptr, nullptr); }
+
+Status LevelDbStore::Health() {
+  const std::string error = env_->FirstWriteError();
+  return error.empty() ? Status::OK() : ErrorOf(error);
+}
+
+bool LevelDbStore::Property(const std::string& name, std::string* value) {
+  return db_->GetProperty(name, value);
+}
+
+Status LevelDbStore::Reopen() {
+  db_.reset();
+  return Open();
+}
+
+}  // namespace
+
+Status OpenLevelDbStore(const std::string& path,
+                        const std::map<std::string, std::string>& options,
+                        const std::string& event_log_path,
+                        const std::string& where, DeviceEnv* env,
+                        std::unique_ptr<Store>* store) {
+  auto opened = std::make_unique<LevelDbStore>(path, env);
+  Status status = opened->SetOptions(options, event_log_path, where);
+  if (status.ok()) status = opened->Open();
+  if (status.ok()) *store = std::move(opened);
+  return status;
+}
+
+}  // namespace recompact

@@ -1,0 +1,258 @@
+package org.recompact.ycsb;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonMappingException;
+import com.fasterxml.jackson.databind.MapperFeature;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.annotation.JsonNaming;
+import com.fasterxml.jackson.databind.exc.UnrecognizedPropertyException;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import site.ycsb.Client;
+import site.ycsb.Workload;
+import site.ycsb.WorkloadException;
+import site.ycsb.generator.ZipfianGenerator;
+import site.ycsb.workloads.CoreWorkload;
+
+/**
+ * A workload as {@code workloads.yaml} declares it, read from JSON and told to YCSB as properties.
+ * README.md explains each key.
+ *
+ * @param workloadClass {@code core} for YCSB's {@link CoreWorkload}, {@code zipf} for {@link
+ *     ZipfWorkload}
+ * @param records number of records of the load
+ * @param operations number of operations of the run; a read-modify-write is one operation and
+ *     leaves two records in the trace
+ * @param valueBytes bytes of a value
+ * @param read proportion of operations, from 0 to 1, as are the five that follow; they add up to 1
+ * @param distribution of the keys
+ * @param scanLength needed if there are scans
+ * @param hotspot needed by the distribution {@code hotspot}
+ * @param zipfConstant needed by class {@code zipf}
+ * @param scrambled whether hot ranks are spread over the key space; by default they are
+ */
+@JsonNaming(PropertyNamingStrategies.SnakeCaseStrategy.class)
+record WorkloadSpecification(
+    @JsonProperty(required = true) String id,
+    @JsonProperty(value = "class", required = true) String workloadClass,
+    @JsonProperty(required = true) int records,
+    @JsonProperty(required = true) int operations,
+    @JsonProperty(required = true) int valueBytes,
+    double read,
+    double update,
+    double insert,
+    double scan,
+    double delete,
+    @JsonProperty("readmodifywrite") double readModifyWrite,
+    @JsonProperty(required = true) String distribution,
+    ScanLength scanLength,
+    Hotspot hotspot,
+    Double zipfConstant,
+    Boolean scrambled) {
+
+  WorkloadSpecification {
+    scrambled = scrambled == null || scrambled;
+  }
+
+  /** Records per scan: {@code uniform} or {@code zipfian} from min (by default 1) to max. */
+  record ScanLength(
+      @JsonProperty(required = true) String distribution,
+      Integer min,
+      @JsonProperty(required = true) int max) {
+
+    ScanLength {
+      min = min == null ? 1 : min;
+    }
+
+    private void check() throws WorkloadException {
+      requireOneOf("scan_length.distribution", distribution, SCAN_DISTRIBUTIONS);
+      require(min >= 1, "scan_length.min", "must be at least 1, is " + min);
+      require(max >= min, "scan_length.max", "must be at least " + min + ", is " + max);
+    }
+  }
+
+  /** The first {@code dataFraction} of the keys get {@code operationFraction} of the operations. */
+  @JsonNaming(PropertyNamingStrategies.SnakeCaseStrategy.class)
+  record Hotspot(
+      @JsonProperty(required = true) double dataFraction,
+      @JsonProperty(required = true) double operationFraction) {
+
+    private void check(int records) throws WorkloadException {
+      require(
+          dataFraction * records >= 1 && dataFraction < 1,
+          "hotspot.data_fraction",
+          "must give hot and cold at least one record, is " + dataFraction);
+      requireFraction("hotspot.operation_fraction", operationFraction);
+    }
+  }
+
+  private static final List<String> CLASSES = List.of("core", "zipf");
+  private static final List<String> CORE_DISTRIBUTIONS =
+      List.of("uniform", "zipfian", "latest", "hotspot", "sequential", "exponential");
+  private static final Map<String, String> ZIPF_GENERATORS =
+      new TreeMap<>(Map.of("zipfian", "exact", "ycsb_zipfian", "ycsb"));
+  private static final List<String> SCAN_DISTRIBUTIONS = List.of("uniform", "zipfian");
+  private static final double PROPORTION_TOLERANCE = 1e-9;
+
+  private static final JsonMapper JSON =
+      JsonMapper.builder()
+          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
+          .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+          .build();
+
+  /**
+   * Reads and checks a specification.
+   *
+   * @throws WorkloadException if the text is no JSON, or a key is unknown, missing or wrong; the
+   *     message names the key
+   */
+  static WorkloadSpecification parse(String json) throws WorkloadException {
+    try {
+      WorkloadSpecification specification = JSON.readValue(json, WorkloadSpecification.class);
+      specification.check();
+      return specification;
+    } catch (UnrecognizedPropertyException e) {
+      throw wrong(keyOf(e), "is unknown; known keys are " + e.getKnownPropertyIds());
+    } catch (JsonMappingException e) {
+      throw wrong(keyOf(e), e.getOriginalMessage());
+    } catch (JsonProcessingException e) {
+      throw new WorkloadException("no valid JSON: " + e.getMessage());
+    }
+  }
+
+  /** Makes the YCSB workload, to be initialised with {@link #properties}. */
+  Workload newWorkload() {
+    return isZipf() ? new ZipfWorkload() : new CoreWorkload();
+  }
+
+  /** Returns what the workload's {@code init} wants to know. */
+  Properties properties() {
+    Properties properties = new Properties();
+    // A key string holds its key number, and a value is one field.
+    set(properties, CoreWorkload.INSERT_ORDER_PROPERTY, "ordered");
+    set(properties, CoreWorkload.FIELD_COUNT_PROPERTY, 1);
+    set(properties, CoreWorkload.FIELD_LENGTH_PROPERTY, valueBytes);
+    set(properties, CoreWorkload.WRITE_ALL_FIELDS_PROPERTY, true);
+    set(properties, Client.RECORD_COUNT_PROPERTY, records);
+    set(properties, Client.OPERATION_COUNT_PROPERTY, operations);
+    set(properties, CoreWorkload.READ_PROPORTION_PROPERTY, read);
+    set(properties, CoreWorkload.UPDATE_PROPORTION_PROPERTY, update);
+    set(properties, CoreWorkload.INSERT_PROPORTION_PROPERTY, insert);
+    set(properties, CoreWorkload.SCAN_PROPORTION_PROPERTY, scan);
+    set(properties, CoreWorkload.READMODIFYWRITE_PROPORTION_PROPERTY, readModifyWrite);
+    if (scanLength != null) {
+      set(properties, CoreWorkload.SCAN_LENGTH_DISTRIBUTION_PROPERTY, scanLength.distribution());
+      set(properties, CoreWorkload.MIN_SCAN_LENGTH_PROPERTY, scanLength.min());
+      set(properties, CoreWorkload.MAX_SCAN_LENGTH_PROPERTY, scanLength.max());
+    }
+    if (isZipf()) {
+      set(properties, ZipfWorkload.PROPERTY_CONSTANT, zipfConstant);
+      set(properties, ZipfWorkload.PROPERTY_GENERATOR, ZIPF_GENERATORS.get(distribution));
+      set(properties, ZipfWorkload.PROPERTY_SCRAMBLED, scrambled);
+      set(properties, ZipfWorkload.PROPERTY_DELETE_PROPORTION, delete);
+    } else {
+      set(properties, CoreWorkload.REQUEST_DISTRIBUTION_PROPERTY, distribution);
+    }
+    if (hotspot != null) {
+      set(properties, CoreWorkload.HOTSPOT_DATA_FRACTION, hotspot.dataFraction());
+      set(properties, CoreWorkload.HOTSPOT_OPN_FRACTION, hotspot.operationFraction());
+    }
+    return properties;
+  }
+
+  private boolean isZipf() {
+    return workloadClass.equals("zipf");
+  }
+
+  private void check() throws WorkloadException {
+    requireOneOf("class", workloadClass, CLASSES);
+    require(records >= 1, "records", "must be at least 1, is " + records);
+    // YCSB takes 0 operations for endlessly many.
+    require(operations >= 1, "operations", "must be at least 1, is " + operations);
+    require(valueBytes >= 1, "value_bytes", "must be at least 1, is " + valueBytes);
+    checkProportions();
+    if (isZipf()) {
+      requireOneOf("distribution", distribution, ZIPF_GENERATORS.keySet());
+      require(zipfConstant != null, "zipf_constant", "is needed by class zipf");
+      require(zipfConstant > 0, "zipf_constant", "must be positive, is " + zipfConstant);
+    } else {
+      requireOneOf("distribution", distribution, CORE_DISTRIBUTIONS);
+      require(
+          zipfConstant == null || zipfConstant == ZipfianGenerator.ZIPFIAN_CONSTANT,
+          "zipf_constant",
+          "must be " + ZipfianGenerator.ZIPFIAN_CONSTANT + " or left out in class core");
+      require(scrambled, "scrambled", "must be true or left out in class core");
+    }
+    require(scan == 0 || scanLength != null, "scan_length", "is needed by scans");
+    if (scanLength != null) {
+      scanLength.check();
+    }
+    require(
+        distribution.equals("hotspot") == (hotspot != null),
+        "hotspot",
+        "goes with the distribution hotspot, which is nothing without it");
+    if (hotspot != null) {
+      hotspot.check(records);
+    }
+  }
+
+  private void checkProportions() throws WorkloadException {
+    Map<String, Double> proportions = new LinkedHashMap<>();
+    proportions.put("read", read);
+    proportions.put("update", update);
+    proportions.put("insert", insert);
+    proportions.put("scan", scan);
+    proportions.put("delete", delete);
+    proportions.put("readmodifywrite", readModifyWrite);
+    for (Map.Entry<String, Double> proportion : proportions.entrySet()) {
+      requireFraction(proportion.getKey(), proportion.getValue());
+    }
+    double sum = proportions.values().stream().mapToDouble(Double::doubleValue).sum();
+    require(
+        Math.abs(sum - 1) <= PROPORTION_TOLERANCE,
+        String.join(" + ", proportions.keySet()),
+        "must be 1, is " + sum);
+    require(delete == 0 || isZipf(), "delete", "must be 0 in class core: YCSB's has no deletes");
+  }
+
+  private static void requireFraction(String key, double value) throws WorkloadException {
+    require(value >= 0 && value <= 1, key, "must be from 0 to 1, is " + value);
+  }
+
+  private static void requireOneOf(String key, String value, Collection<String> values)
+      throws WorkloadException {
+    require(values.contains(value), key, "must be one of " + values + ", is '" + value + "'");
+  }
+
+  private static void require(boolean condition, String key, String problem)
+      throws WorkloadException {
+    if (!condition) {
+      throw wrong(key, problem);
+    }
+  }
+
+  private static WorkloadException wrong(String key, String problem) {
+    return new WorkloadException("key '" + key + "': " + problem);
+  }
+
+  private static String keyOf(JsonMappingException e) {
+    return e.getPath().stream()
+        .map(JsonMappingException.Reference::getFieldName)
+        .collect(Collectors.joining("."));
+  }
+
+  private static void set(Properties properties, String property, Object value) {
+    properties.setProperty(property, String.valueOf(value));
+  }
+}

@@ -1,0 +1,132 @@
+package org.recompact.ycsb;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Properties;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import site.ycsb.WorkloadException;
+
+class WorkloadSpecificationTest {
+  private static final String CORE =
+      """
+      {"id": "SCN-WH", "class": "core", "records": 1000, "operations": 500, "value_bytes": 1024,
+       "read": 0, "update": 0.7, "insert": 0, "scan": 0.3, "delete": 0, "readmodifywrite": 0,
+       "distribution": "uniform", "scan_length": {"distribution": "uniform", "max": 200},
+       "zipf_constant": 0.99, "scrambled": true}
+      """;
+  private static final String ZIPF =
+      CORE.replace("core", "zipf").replace("\"uniform\", \"scan", "\"zipfian\", \"scan");
+  private static final String HOTSPOT =
+      CORE.replace(
+          "\"uniform\", \"scan",
+          "\"hotspot\", \"hotspot\": {\"data_fraction\": 0.1, \"operation_fraction\": 1}, \"scan");
+
+  @Test
+  void coreBecomesYcsbProperties() throws WorkloadException {
+    Properties properties = WorkloadSpecification.parse(CORE).properties();
+    assertEquals("1000", properties.getProperty("recordcount"));
+    assertEquals("500", properties.getProperty("operationcount"));
+    assertEquals("1024", properties.getProperty("fieldlength"));
+    assertEquals("1", properties.getProperty("fieldcount"));
+    assertEquals("0.7", properties.getProperty("updateproportion"));
+    assertEquals("uniform", properties.getProperty("requestdistribution"));
+    assertEquals("1", properties.getProperty("minscanlength"));
+    assertEquals("200", properties.getProperty("maxscanlength"));
+  }
+
+  @Test
+  void zipfBecomesItsProperties() throws WorkloadException {
+    String json = ZIPF.replace("0.99", "5").replace("true", "false");
+    Properties properties = WorkloadSpecification.parse(json).properties();
+    assertEquals("5.0", properties.getProperty(ZipfWorkload.PROPERTY_CONSTANT));
+    assertEquals("false", properties.getProperty(ZipfWorkload.PROPERTY_SCRAMBLED));
+    assertEquals("exact", properties.getProperty(ZipfWorkload.PROPERTY_GENERATOR));
+  }
+
+  @Test
+  void hotspotBecomesYcsbProperties() throws WorkloadException {
+    Properties properties = WorkloadSpecification.parse(HOTSPOT).properties();
+    assertEquals("hotspot", properties.getProperty("requestdistribution"));
+    assertEquals("0.1", properties.getProperty("hotspotdatafraction"));
+    assertEquals("1.0", properties.getProperty("hotspotopnfraction"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "\"update\"               | \"updaet\"           | updaet",
+        "\"update\": 0.7          | \"update\": 0.6      | update",
+        "\"update\": 0.7          | \"update\": \"0.7\"  | update",
+        "\"update\": 0.7          | \"update\": null     | update",
+        "\"read\": 0              | \"read\": -0.1       | read",
+        "\"read\": 0              | \"read\": 1.1        | read",
+        "\"read\": 0              | \"update\": 0        | update",
+        "\"update\": 0.7, \"insert\": 0 | \"update\": 0, \"delete\": 0.7 | delete",
+        "\"records\": 1000,       | ``                   | records",
+        "\"records\": 1000        | \"records\": 0       | records",
+        "\"records\": 1000        | \"records\": 1.5     | records",
+        "\"records\": 1000        | \"records\": 3000000000 | records",
+        "\"operations\": 500      | \"operations\": 0    | operations",
+        "1024                     | 0                    | value_bytes",
+        "\"core\"                 | \"cor\"              | class",
+        "\"uniform\", \"scan      | \"unifrom\", \"scan  | distribution",
+        "\"uniform\", \"scan      | \"hotspot\", \"scan  | hotspot",
+        "0.99                     | 2                    | zipf_constant",
+        "true                     | false                | scrambled",
+        "\"uniform\", \"max\"     | \"gauss\", \"max\"   | scan_length.distribution",
+        "\"max\": 200             | \"max\": 0           | scan_length.max",
+        "\"max\": 200             | \"max\": 5, \"min\": 0 | scan_length.min",
+        "\"max\": 200             | \"max\": 5, \"med\": 3 | scan_length.med",
+        "\"scan_length\": {\"distribution\": \"uniform\", \"max\": 200}, | `` | scan_length",
+      })
+  void aWrongKeyOfCoreIsNamed(String part, String replacement, String key) {
+    assertNames(key, CORE, part, replacement);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "\"zipfian\", \"scan      | \"uniform\", \"scan  | distribution",
+        "\"zipf_constant\": 0.99, | ``                   | zipf_constant",
+        "0.99                     | 0                    | zipf_constant",
+      })
+  void aWrongKeyOfZipfIsNamed(String part, String replacement, String key) {
+    assertNames(key, ZIPF, part, replacement);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0.1, 0.0001, hotspot.data_fraction",
+    "0.1, 1, hotspot.data_fraction",
+    "1}, 1.1}, hotspot.operation_fraction",
+    "\"hotspot\", \"uniform\", hotspot"
+  })
+  void aWrongKeyOfHotspotIsNamed(String part, String replacement, String key) {
+    assertNames(key, HOTSPOT, part, replacement);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "{", "[]", "{} {}"})
+  void anotherTextIsRefused(String json) {
+    assertThrows(WorkloadException.class, () -> WorkloadSpecification.parse(json));
+  }
+
+  private static void assertNames(String key, String json, String part, String replacement) {
+    assertTrue(json.contains(part), "the case changes something");
+    int at = json.indexOf(part);
+    String wrong = json.substring(0, at) + replacement + json.substring(at + part.length());
+    WorkloadException error =
+        assertThrows(WorkloadException.class, () -> WorkloadSpecification.parse(wrong));
+    String message = error.getMessage();
+    assertTrue(message.contains("'" + key + "'") || message.contains(key + " +"), message);
+  }
+}
