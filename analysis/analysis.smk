@@ -1,16 +1,45 @@
-# Raw runs to tidy tables and claims.
+# Raw runs to tidy tables, and the tables to verdicts.
 
-PLAN = pipeline.write_plan(selection)
+TABLES = [
+    f"results/{scale}/{name}"
+    for name in (
+        "experiments.csv",
+        "runs.csv",
+        "timeline.csv",
+        "compactions.csv",
+        "profile.csv",
+        "noise.csv",
+        "specifications.csv",
+        "scale.json",
+    )
+]
 
 
 rule tables:
     input:
-        plan=PLAN,
+        plan=pipeline.write_plan(selection),
         runs=pipeline.results_of(plan),
     output:
-        directory(f"results/{scale}/tables"),
+        TABLES,
     log:
-        f"build/logs/tables_{scale}.log",
+        f"build/logs/{scale}/tables.log",
+    params:
+        out=f"results/{scale}",
     shell:
-        "python -m recompact step tables --plan {input.plan} --out {output}"
+        "python -m recompact step tables --plan {input.plan} --out {params.out}"
+        " > {log} 2>&1 || (cat {log} >&2; exit 1)"
+
+
+rule claims:
+    input:
+        "paper_figures/claims.yaml",
+        TABLES,
+    output:
+        f"results/{scale}/claims.csv",
+    log:
+        f"build/logs/{scale}/claims.log",
+    params:
+        tables=f"results/{scale}",
+    shell:
+        "python -m recompact step claims --tables {params.tables} --out {output}"
         " > {log} 2>&1 || (cat {log} >&2; exit 1)"

@@ -1,6 +1,6 @@
 # Traces, written once by YCSB, and the runs that replay them.
 
-TRACE_WRITER = "build/ycsb/recompact-ycsb.jar"
+TRACE_WRITER = "workloads/ycsb/target/recompact-ycsb.jar"
 
 
 wildcard_constraints:
@@ -16,8 +16,7 @@ rule build_trace_writer:
     log:
         "build/logs/build_trace_writer.log",
     shell:
-        "python -m recompact step trace-writer --out {output}"
-        " > {log} 2>&1 || (cat {log} >&2; exit 1)"
+        "python -m recompact step trace-writer > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
 
 rule write_trace:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
-from recompact import build, measure, pipeline, profile, upstream
+from recompact import build, measure, pipeline, upstream
 from recompact.declarations import DeclarationError
 from recompact.experiments import ROOT
+from recompact.plan import Run
 from recompact.shell import CommandError
 
 SCALES = ("smoke", "small", "paper")
@@ -55,10 +57,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_step(step, "fetch", "--out")
     _add_step(step, "unpack", "--tarball", "--tree", "--out")
     _add_step(step, "build", "--engine")
-    _add_step(step, "trace-writer", "--out")
+    _add_step(step, "trace-writer")
     _add_step(step, "trace", "--scale", "--trace", "--jar", "--out")
     _add_step(step, "run", "--scale", "--run", "--runtime")
     _add_step(step, "profile", "--scale", "--run", "--runtime")
+    _add_step(step, "tables", "--plan", "--out")
+    _add_step(step, "claims", "--tables", "--out")
+    _add_step(step, "figures", "--tables", "--figures", "--out")
+    _add_step(step, "report", "--tables", "--rendered", "--out")
     return parser
 
 
@@ -81,22 +87,47 @@ def _run_step(words: argparse.Namespace) -> int:
             tree = ROOT / "build/trees" / pipeline.tree_of(words.engine)
             build.build_engine(ROOT, words.engine, tree, ROOT / "build/engines" / words.engine)
         case "trace-writer":
-            build.build_trace_writer(ROOT, Path(words.out))
+            build.build_trace_writer(ROOT)
         case "trace":
             trace = pipeline.select(words.scale, "all").plan.traces[words.trace]
             build.write_trace(Path(words.jar), trace, Path(words.out))
         case "run" | "profile":
             run = pipeline.select(words.scale, "all").plan.runs[words.run]
-            act = measure.measure if words.step == "run" else profile.record
-            act(
-                run,
-                ROOT,
-                ROOT / pipeline.driver_of(run),
-                ROOT / "results/raw" / run.id,
-                ROOT / "build/databases" / run.id,
-                measure.runtime_prefix(words.runtime),
-            )
+            _measure(run, words.runtime)
+        case _:
+            _evaluate_step(words)
     return 0
+
+
+def _measure(run: Run, runtime: str) -> None:
+    act = measure.measure
+    if run.profile:
+        from recompact import profile
+
+        act = profile.record
+    act(
+        run,
+        ROOT,
+        ROOT / pipeline.driver_of(run),
+        ROOT / "results/raw" / run.id,
+        ROOT / "build/databases" / run.id,
+        measure.runtime_prefix(runtime),
+    )
+
+
+def _evaluate_step(words: argparse.Namespace) -> None:
+    """Carry out the steps from raw runs to the page; they need pandas and matplotlib."""
+    from recompact import evaluate
+
+    match words.step:
+        case "tables":
+            evaluate.tables(Path(words.plan), Path(words.out))
+        case "claims":
+            evaluate.claims(Path(words.tables), Path(words.out))
+        case "figures":
+            evaluate.figures(Path(words.tables), words.figures.split(","), Path(words.out))
+        case "report":
+            evaluate.report(Path(words.tables), Path(words.rendered), Path(words.out))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 from recompact.experiments import Declarations
@@ -45,11 +44,9 @@ def build_engine(root: Path, engine: str, tree: Path, folder: Path) -> None:
          str(os.cpu_count() or 1)], log=folder / "build.log")
 
 
-def build_trace_writer(root: Path, destination: Path) -> None:
+def build_trace_writer(root: Path) -> None:
     """Build the trace writer with Maven; its tests run with `./repro test`."""
     run(["mvn", "--batch-mode", "--quiet", "-DskipTests", "-f", root / YCSB / "pom.xml", "package"])
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(root / YCSB / "target/recompact-ycsb.jar", destination)
 
 
 def write_trace(jar: Path, trace: Trace, destination: Path) -> None:

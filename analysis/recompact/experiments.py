@@ -113,7 +113,6 @@ class Phase(Declaration):
     pace: Pace = Pace()
     threads: int = Field(default=1, ge=1)
     warmup_operations: int = Field(default=0, ge=0)
-    only: dict[str, Scalar] = {}
 
     @model_validator(mode="after")
     def _replay_is_complete(self) -> Phase:
@@ -276,7 +275,6 @@ class Declarations:
         for phase in (*experiment.prepare, *experiment.phases):
             fields = (phase.workload, phase.operations, phase.keys)
             names |= {value.source for value in fields if isinstance(value, FromSweep)}
-            names |= set(phase.only)
         for source in sorted(names - set(experiment.sweep)):
             raise DeclarationError(
                 f"{self.experiments_path}: experiments.{name}: takes a value from {source!r}, "

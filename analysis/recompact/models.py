@@ -98,9 +98,7 @@ def store_throughput(device_throughput: float, amplification: float) -> float:
     return device_throughput / amplification
 
 
-def total_throughput(
-    write_ratio: float, write_throughput: float, read_throughput: float
-) -> float:
+def total_throughput(write_ratio: float, write_throughput: float, read_throughput: float) -> float:
     """Throughput of a mixed workload (LDC Eq. 2).
 
     th = 1 / (r_w / th_w + (1 - r_w) / th_r)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -322,12 +323,10 @@ class _Planner:
     ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         specs: list[dict[str, Any]] = []
         traces: list[str] = []
-        for index, phase in enumerate(phases):
-            if any(point[name] != value for name, value in phase.only.items()):
-                continue
+        for phase in phases:
             spec: dict[str, Any] = {"name": phase.name, "kind": phase.kind}
             if phase.kind == "replay":
-                trace = self._trace(phase, point, factor, repetition, index)
+                trace = self._trace(phase, point, factor, repetition)
                 traces.append(trace.id)
                 spec |= {
                     "workload": trace.workload["id"],
@@ -342,7 +341,7 @@ class _Planner:
         return specs, tuple(dict.fromkeys(traces))
 
     def _trace(
-        self, phase: Phase, point: Point, factor: int, repetition: int, index: int
+        self, phase: Phase, point: Point, factor: int, repetition: int
     ) -> Trace:
         assert phase.workload is not None and phase.operations is not None
         workload_id = str(_resolve(phase.workload, point))
@@ -359,8 +358,8 @@ class _Planner:
             operations,
             max(1, round(keys / factor)),
         )
-        # Phases of a run differ in their draws even where their workloads are the same.
-        seed = SEED + 1000 * repetition + index
+        # Phases draw differently, and the same phase of two experiments draws alike.
+        seed = SEED + 1000 * repetition + zlib.crc32(phase.name.encode()) % 1000
         kind = "load" if workload["distribution"] == "sequential" else "run"
         name = digest({"workload": workload, "seed": seed, "ycsb": self.sources.ycsb})
         return self.plan.traces.setdefault(name, Trace(name, workload, kind, seed))
@@ -376,12 +375,14 @@ def _resolve(value: Scalar | FromSweep, point: Point) -> Scalar:
 def _trace_specification(
     name: str, workload: Workload, operations: int, keys: int
 ) -> dict[str, Any]:
+    exact_zipf = workload.distribution == "zipf"
     specification: dict[str, Any] = {
         "id": name,
+        "class": "zipf" if exact_zipf else "core",
         "records": keys,
         "operations": operations,
         "value_bytes": workload.value_bytes,
-        "distribution": workload.distribution,
+        "distribution": "zipfian" if exact_zipf else workload.distribution,
         **workload.mix,
     }
     if workload.zipf_constant is not None:

@@ -14,7 +14,7 @@ import pandas as pd
 from recompact import tables
 
 SCALE_ORDER = ("smoke", "small", "paper")
-NOT_IN_POINT = ("engine", "repetition", "run", "scale_factor")
+NOT_IN_POINT = ["engine", "repetition", "run", "scale_factor"]
 
 Scalar = str | int | float | bool
 Point = Mapping[str, Scalar]
@@ -35,7 +35,7 @@ class Stamp:
     factors : tuple of float
         Scale factors by which sizes were divided.
     devices : tuple of str
-        Device ids with their kind, such as "pcie_ssd (ssd)".
+        Device ids with what they are, see `device_label`.
     hosts : tuple of str
         Hosts, described but not named.
     repetitions : int
@@ -313,7 +313,14 @@ class Results:
                 )
         return runs.assign(value=[values[run, phase, metric] for run in runs.run])
 
-    def rows(self, table: str, experiment: str, *, where: Point | None = None) -> pd.DataFrame:
+    def rows(
+        self,
+        table: str,
+        experiment: str,
+        *,
+        where: Point | None = None,
+        profiled: bool = False,
+    ) -> pd.DataFrame:
         """Get the rows of another table that belong to an experiment's runs.
 
         Parameters
@@ -322,7 +329,7 @@ class Results:
             timeline, compactions, profile or specifications.
         experiment : str
             Id of the experiment.
-        where
+        where, profiled
             As in `planned`.
 
         Returns
@@ -336,7 +343,7 @@ class Results:
             If no row belongs to them.
         """
         campaign = self.campaign(experiment)
-        runs = self.planned(experiment, where=where, profiled=table == "profile")
+        runs = self.planned(experiment, where=where, profiled=profiled)
         rows: pd.DataFrame = getattr(campaign, table)
         joined = runs.merge(rows.drop(columns="engine", errors="ignore"), on="run")
         if joined.empty:
@@ -364,9 +371,30 @@ class Results:
         row = noise[(noise.metric == metric) & (noise.engine_a == tables.ANY_ENGINE)]
         return None if row.empty else float(row.floor.iloc[0])
 
-    def stamp(self, experiments: Sequence[str]) -> Stamp:
-        """Collect the conditions of some experiments' runs."""
-        specifications = pd.concat([self.rows("specifications", name) for name in experiments])
+    def stamp(self, experiments: Sequence[str], *, profiled: bool = False) -> Stamp:
+        """Collect the conditions of some experiments' runs.
+
+        Parameters
+        ----------
+        experiments : sequence of str
+            The experiments.
+        profiled : bool
+            Of their profiled runs instead of the timed repetitions.
+
+        Returns
+        -------
+        Stamp
+            The conditions.
+
+        Raises
+        ------
+        MissingCell
+            If an experiment was not measured, or not profiled.
+        """
+        planned = {name: self.planned(name, profiled=profiled) for name in experiments}
+        specifications = pd.concat(
+            [self.rows("specifications", name, profiled=profiled) for name in experiments]
+        )
         campaigns = {self.campaign(name).directory: self.campaign(name) for name in experiments}
         runs = pd.concat([campaign.runs for campaign in campaigns.values()])
         runs = runs[runs.run.isin(specifications.run)]
@@ -374,12 +402,11 @@ class Results:
         hashes = [f"tree {name[:8]}" for name in _distinct(runs.tree)]
         hashes += [f"driver {build['driver'][:8]}" for build in specifications.build]
         hashes += [f"trace {name}" for name in _distinct(runs.trace)]
-        planned = {name: self.planned(name) for name in experiments}
         thinning = [self.campaign(name).thinning.get(name) for name in experiments]
         return Stamp(
             scale=" + ".join(scales),
-            factors=tuple(sorted({float(f) for runs in planned.values() for f in runs.scale_factor})),
-            devices=_distinct([f"{d['id']} ({d['kind']})" for d in specifications.device]),
+            factors=tuple(sorted(set(specifications.scale_factor.astype(float)))),
+            devices=_distinct(device_label(device) for device in specifications.device),
             hosts=_distinct(runs.host),
             repetitions=min(fewest_repetitions(runs) for runs in planned.values()),
             hashes=_distinct(hashes),
@@ -387,6 +414,17 @@ class Results:
             suspect=_distinct([reason for reason in specifications.suspect if reason]),
             runs=_distinct(specifications.run),
         )
+
+
+def device_label(device: Mapping[str, Any]) -> str:
+    """Name a device and say whether it is real, a model or memory."""
+    match device["kind"]:
+        case "memory":
+            return "memory"
+        case "path":
+            return f"{device['id']} (real)"
+        case kind:
+            return f"{device['id']} ({kind} model)"
 
 
 def fewest_repetitions(runs: pd.DataFrame) -> int:

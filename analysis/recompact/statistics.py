@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,7 +89,9 @@ class MedianInterval:
             low, high = self._interval(sample, "percentile")
         return Estimate(median, low, high, sample.size)
 
-    def _interval(self, sample: np.ndarray, method: str) -> tuple[float, float]:
+    def _interval(
+        self, sample: np.ndarray, method: Literal["BCa", "percentile"]
+    ) -> tuple[float, float]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", stats.DegenerateDataWarning)
             warnings.simplefilter("ignore", RuntimeWarning)

@@ -48,6 +48,10 @@ PROFILE = {
     ("other", "others"): 0.09,
 }
 SAMPLES = 20000
+THINNING = {
+    "ldc_fanout": "left out: fanout 5, 8, 15, 50",
+    "lwc_load": "left out: size_gb 6, 7, 8, 9",
+}
 
 
 @dataclass
@@ -77,6 +81,7 @@ class Campaign:
 
     @property
     def raw(self) -> Path:
+        """Folder of the run directories."""
         return self.root / "raw"
 
     def write(self) -> Path:
@@ -94,7 +99,7 @@ class Campaign:
         plan = {
             "schema": 1,
             "scale": self.scale,
-            "thinning": {"ldc_fanout": "left out: fanout 5, 8, 15, 50"} if self.thin else {},
+            "thinning": THINNING if self.thin else {},
             "runs": self.runs,
         }
         path = self.root / "plan.json"
@@ -124,16 +129,12 @@ class Campaign:
                 point = {"fanout": fanout, "expand_inputs": expand}
                 yield "lwc_eq1", point, "leveldb", "memory", [self._load(10, fanout)]
         for factor in [4, 16, 64] if self.thin else [1, 4, 16, 64]:
-            yield "scale_model", {"factor": factor}, "leveldb", "memory", [
-                self._load(7.5, wa=7.25)
-            ]
+            yield "scale_model", {"factor": factor}, "leveldb", "memory", [self._load(7.5, wa=7.25)]
 
     def _around(self, value: float, share: float = 1) -> float:
         return float(value * math.exp(self.rng.normal(0, self.noise * share)))
 
-    def _ldc_phase(
-        self, name: str, operations: int, writes: float, fanout: int
-    ) -> dict[str, Any]:
+    def _ldc_phase(self, name: str, operations: int, writes: float, fanout: int) -> dict[str, Any]:
         bytes_in_tree = max(operations * PAIR_BYTES["LDC"] * 0.45, 4 * 2**21 / self.factor)
         sstable = 2**21 / self.factor
         height = math.log(max(bytes_in_tree / sstable, fanout), fanout)
@@ -291,9 +292,17 @@ class Campaign:
     ) -> None:
         run = f"{len(self.runs) + 1:016x}"
         factor = point.get("factor", self.factor)
-        entry = {"experiment": experiment, "run": run, "engine": engine, "point": point}
-        entry |= {"repetition": repetition, "factor": factor, "profile": profile}
-        self.runs.append(entry)
+        self.runs.append(
+            {
+                "experiment": experiment,
+                "run": run,
+                "engine": engine,
+                "repetition": repetition,
+                "point": point,
+                "factor": factor,
+                "profile": profile,
+            }
+        )
         directory = self.raw / run
         directory.mkdir(parents=True)
         self._timeline(phases).to_csv(directory / "timeline.csv", index=False)

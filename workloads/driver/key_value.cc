@@ -19,16 +19,17 @@ struct ValueHeader {
 static_assert(sizeof(ValueHeader) == kValueHeaderBytes,
               "the header is copied as it lies");
 
-// Offsets of bodies lie in [0, kOffsets); behind them the buffer goes on for
-// the longest body.  2^20 offsets keep the slices of neighbours apart, and the
-// buffer within a CPU's second-level cache.
-constexpr uint64_t kOffsets = 1 << 20;
+// The buffer is made of pieces, each of random bytes and then the bytes that
+// stand one piece before, which Snappy stores as a copy.  A few bytes of a piece
+// go to Snappy's tags and to those that it passes before it sees the copy.
+constexpr int kPieceBytes = 100;
+constexpr int kSnappyOverheadBytes = 7;
 
-// Each piece of the buffer is random bytes followed by their repetition, which
-// Snappy stores as one copy.  Six bytes of a piece go to Snappy's tags and to
-// the bytes that it passes before it sees the repetition.
-constexpr int kPieceBytes = 64;
-constexpr int kSnappyOverheadBytes = 6;
+// Bodies begin at one of so many pieces: enough to keep the slices of
+// neighbours apart, few enough to lie in a CPU's second-level cache.  Behind
+// them the buffer goes on for the longest body.
+constexpr uint64_t kFirstPieces = 10000;
+constexpr size_t kBufferBytes = kFirstPieces * kPieceBytes + kMaxValueBytes;
 
 }  // namespace
 
@@ -95,21 +96,20 @@ ValueGenerator::ValueGenerator(double compressibility) {
                                    kSnappyOverheadBytes);
   }
   std::mt19937_64 random(301);
-  std::string piece(kPieceBytes, '\0');
-  buffer_.reserve(kOffsets + kMaxValueBytes + kPieceBytes);
-  while (buffer_.size() < kOffsets + kMaxValueBytes) {
-    for (int i = 0; i < kPieceBytes; i++) {
-      piece[i] = (i < random_bytes) ? static_cast<char>(random())
-                                    : piece[i - random_bytes];
-    }
-    buffer_ += piece;
+  buffer_.resize(kBufferBytes);
+  for (size_t i = 0; i < kBufferBytes; i++) {
+    const bool is_random =
+        i < kPieceBytes || static_cast<int>(i % kPieceBytes) < random_bytes;
+    buffer_[i] =
+        is_random ? static_cast<char>(random()) : buffer_[i - kPieceBytes];
   }
 }
 
 const char* ValueGenerator::BodyOf(uint64_t key_number,
                                    uint32_t version) const {
-  return buffer_.data() +
-         MixBits(key_number + (uint64_t{version} << 40)) % kOffsets;
+  const uint64_t piece =
+      MixBits(key_number + (uint64_t{version} << 40)) % kFirstPieces;
+  return buffer_.data() + piece * kPieceBytes;
 }
 
 void ValueGenerator::Generate(uint64_t key_number, uint32_t version,

@@ -42,10 +42,10 @@ struct Run::Range {
 };
 
 Run::Run(const RunSpec& spec, std::string output_directory,
-         const std::string& data_directory)
+         std::string data_directory)
     : spec_(spec),
       output_directory_(std::move(output_directory)),
-      database_(data_directory + "/" + spec.run),
+      database_(std::move(data_directory)),
       event_log_path_(output_directory_ + "/events.jsonl"),
       values_(spec.compressibility) {}
 
@@ -60,7 +60,7 @@ Status Run::Execute() {
   store_.reset();
   env_.reset();
   if (!status.ok() || !spec_.keep_database) {
-    std::error_code ignored;  // The next try of this run removes it again
+    std::error_code ignored;  // The next run refuses what is left
     std::filesystem::remove_all(database_, ignored);
   }
   return status;
@@ -69,12 +69,10 @@ Status Run::Execute() {
 Status Run::Perform() {
   const int64_t start_ns = NowNs();
   result_.started = IsoTime();
-  const std::filesystem::path data_directory =
-      std::filesystem::path(database_).parent_path();
-  result_.file_system = FileSystemName(data_directory);
+  result_.file_system = FileSystemName(database_);
   uint64_t bytes = 0;
   Status status = EstimateRoom(&bytes);
-  if (status.ok()) status = CheckRoom(data_directory, bytes);
+  if (status.ok()) status = CheckRoom(database_, bytes);
   if (status.ok()) status = PrepareDatabase();
   if (status.ok()) status = OpenStore();
   for (size_t i = 0; status.ok() && i < spec_.phases.size(); i++) {

@@ -21,17 +21,16 @@
 
 namespace recompact {
 
-// One run: a specification carried out on a database of its own, which lies in
-// <data_directory>/<run> while the run lasts, and its results in the output
-// directory, run.json last.
+// One run: a specification carried out on a database of its own in the data
+// directory, and its results in the output directory, run.json last.
 class Run {
  public:
   // "spec" must outlive the run.
   Run(const RunSpec& spec, std::string output_directory,
-      const std::string& data_directory);
+      std::string data_directory);
 
-  // Also removes the database, unless the specification keeps it and the run
-  // succeeds.
+  // Removes the data directory at the end, unless the specification keeps the
+  // database and the run succeeds.
   Status Execute();
 
  private:

@@ -95,12 +95,12 @@ Status PrepareOutputDirectory(const std::string& path, const std::string& run) {
 
 Status PrepareDatabaseDirectory(const std::string& path) {
   std::error_code error;
-  fs::remove_all(path, error);
-  if (error) {
-    return SystemError(path, "cannot remove an earlier try", error.value());
-  }
-  fs::create_directories(fs::path(path).parent_path(), error);
+  fs::create_directories(path, error);
   if (error) return SystemError(path, "cannot create", error.value());
+  if (!fs::is_empty(path, error)) {
+    return Status::BadInput(path, "the data directory is not empty",
+                            "remove what is in it or give another --data-dir");
+  }
   return Status::OK();
 }
 

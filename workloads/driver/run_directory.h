@@ -29,7 +29,8 @@ class MeasurementLock {
 // another run is refused and left as it is.
 Status PrepareOutputDirectory(const std::string& path, const std::string& run);
 
-// Makes "path" an absent directory whose parent exists.
+// Makes "path" an empty directory.  One that holds anything is refused and left
+// as it is: it may be the database of another run.
 Status PrepareDatabaseDirectory(const std::string& path);
 
 // Copies the files of a database that an earlier run kept.

@@ -79,8 +79,10 @@ Json ToJson(const PhaseResult& result) {
     json["latency_us"]["all"] = ToJson(result.all_latency_us);
   }
   json["counters"] = result.counters;
-  json["levels"] = result.end.levels;
-  json["space"] = result.end.space;
+  json["levels"] =
+      result.end.levels.is_null() ? Json::array() : result.end.levels;
+  json["space"] =
+      result.end.space.is_null() ? Json::object() : result.end.space;
   json["verified"] = {
       {"reads", result.totals.found + result.totals.not_found},
       {"found", result.totals.found},

@@ -101,7 +101,7 @@ Status ReadDevice(const Json& value, const std::string& where,
     object.Take("page_cache_bytes", &device->page_cache_bytes);
     object.TakeNotNegative("sync_latency_us", &device->sync_latency_us);
   }
-  object.Ignore("label");
+  object.Ignore("title");
   object.Ignore("source");
   return object.Finish();
 }
@@ -119,6 +119,7 @@ Status ReadPace(const Json& value, const std::string& where, Phase* phase) {
 }
 
 void ReadReplay(JsonObject* object, Phase* phase) {
+  object->Ignore("workload");  // The trace says it
   object->Take("trace", &phase->trace);
   object->Take("start", &phase->start);
   if (const Json* const count = object->Take("count")) {
@@ -245,6 +246,10 @@ Status ReadDocument(RunSpec* spec) {
     object.Fail(ReadStartFrom(*start_from, object.Where("start_from"), spec));
   }
   object.Take("keep_database", &spec->keep_database);
+  // What else tells one run from another.
+  for (const char* name : {"repetition", "copy", "profile"}) {
+    object.Ignore(name);
+  }
   if (const Json* const phases = object.Take("phases")) {
     object.Fail(ReadPhases(*phases, object.Where("phases"), spec));
   }

@@ -68,6 +68,10 @@ class Check(Declaration):
         """Experiments that the check looks at."""
         return (self.experiment,)
 
+    def suspicions(self, results: Results) -> tuple[str, ...]:
+        """Collect the driver's reasons to doubt a run that the check looks at."""
+        return results.stamp(self.experiments).suspect
+
     def evidence(self, results: Results) -> Evidence:
         """Measure; raises `MissingCell` if a value was not measured."""
         raise NotImplementedError
@@ -110,7 +114,7 @@ class Level(MetricCheck):
     """
 
     function: Literal["level"]
-    where: Scalars = {}
+    where: Scalars = Field(default={})
     neutral: float
 
     def evidence(self, results: Results) -> Evidence:
@@ -248,7 +252,7 @@ class BestPoint(MetricCheck):
         floor = self.floor(results)
         alike = points[medians >= medians.max() / (1 + (floor or 0))]
         best = Estimate(
-            float(medians.idxmax()), float(alike.min()), float(alike.max()), len(wide)
+            float(points[medians.argmax()]), float(alike.min()), float(alike.max()), len(wide)
         )
         remark = f"of {self.sweep} {_points(wide)}, those within the floor of the best are "
         remark += ", ".join(f"{point:g}" for point in alike)
@@ -273,9 +277,13 @@ class ProfileShare(Check):
     group: str
     rank: int | None = None
 
+    def suspicions(self, results: Results) -> tuple[str, ...]:
+        """Collect the driver's reasons to doubt a profiled run."""
+        return results.stamp(self.experiments, profiled=True).suspect
+
     def evidence(self, results: Results) -> Evidence:
         """Compare the share with the shares ranked before and after it."""
-        profile = results.rows("profile", self.experiment)
+        profile = results.rows("profile", self.experiment, profiled=True)
         profile = profile[profile.engine == self.engine]
         wide = profile.pivot_table(
             index="run", columns="function_group", values="share", aggfunc="sum", fill_value=0

@@ -72,7 +72,11 @@ def _judge_claim(
     if claim.check is None:
         absent = [engine for engine in claim.needs if engine not in engines]
         if absent:
-            return None, Verdict.NOT_RUN, f"needs engine {', '.join(absent)}, which this version does not have"
+            return (
+                None,
+                Verdict.NOT_RUN,
+                f"needs engine {', '.join(absent)}, which this version does not have",
+            )
         return None, Verdict.NOT_RUN, "its engines are here, but claims.yaml has no check for it"
     try:
         evidence = claim.check.evidence(results)
@@ -86,7 +90,7 @@ def _judge_claim(
         is_time_metric=claim.check.time,
         rules=claims.rules,
     )
-    suspect = results.stamp(claim.check.experiments).suspect
+    suspect = claim.check.suspicions(results)
     notes = [judgement.reason, evidence.remark, *(f"suspect: {reason}" for reason in suspect)]
     reason = "; ".join(note for note in notes if note)
     return evidence.measured, judgement.verdict, reason

@@ -97,15 +97,12 @@ def judge(
 
     if effect is not None:
         strength = abs(_log(effect.value))
-        if strength <= floor:
+        least, most = _widened(effect, floor)
+        if least <= 1 <= most:
             return Judgement(
                 Verdict.INCONCLUSIVE,
-                f"effect x{effect.value:.3g} is within the noise floor of {percent}",
-            )
-        if _contains(_widened(effect, floor), 1):
-            return Judgement(
-                Verdict.INCONCLUSIVE,
-                f"interval of the effect, x{effect.low:.3g} to x{effect.high:.3g}, covers no effect",
+                f"effect x{effect.value:.3g}, or x{least:.3g} to x{most:.3g} with the noise floor "
+                f"of {percent}, may be none",
             )
     else:
         strength = min(
@@ -128,6 +125,8 @@ def judge(
             Verdict.NOT_REPRODUCED,
             f"the opposite: effect x{effect.value:.3g}, noise floor {percent}",
         )
+    if effect is not None and band == (None, None):
+        return Judgement(Verdict.REPRODUCED, f"effect x{effect.value:.3g}, noise floor {percent}")
     return _place(low, high, band, has_effect=effect is not None)
 
 
@@ -143,7 +142,9 @@ def _place(low: float, high: float, band: Band, *, has_effect: bool) -> Judgemen
         verdict = Verdict.DIRECTION if has_effect else Verdict.NOT_REPRODUCED
         right = "right direction, but " if has_effect else ""
         return Judgement(verdict, f"{right}{interval} is not as claimed: {edges}")
-    return Judgement(Verdict.INCONCLUSIVE, f"{interval} crosses an edge of what is claimed: {edges}")
+    return Judgement(
+        Verdict.INCONCLUSIVE, f"{interval} crosses an edge of what is claimed: {edges}"
+    )
 
 
 def _edges(band: Band) -> str:
@@ -165,6 +166,3 @@ def _widened(estimate: Estimate, floor: float) -> tuple[float, float]:
         high if estimate.high is None else max(high, estimate.high),
     )
 
-
-def _contains(interval: tuple[float, float], value: float) -> bool:
-    return interval[0] <= value <= interval[1]

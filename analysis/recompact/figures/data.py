@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.figure
 import pandas as pd
@@ -73,7 +74,7 @@ def measured(
 
 
 def stated(
-    values: Mapping[str | int | float, float],
+    values: Mapping[Any, float],
     *,
     panel: str,
     series: str,

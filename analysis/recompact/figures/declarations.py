@@ -47,7 +47,7 @@ class Series(Declaration):
     experiment: str
     phase: str
     metric: str
-    where: dict[str, str | int | float | bool] = {}
+    where: dict[str, str | int | float | bool] = Field(default={})
     scaled_up: bool = False
 
 
@@ -97,6 +97,8 @@ class Figure(Declaration):
         Name of the function that draws it.
     experiments : tuple of str
         Experiments that it is drawn from.
+    profiled : bool
+        Whether it is drawn from the experiments' profiled runs.
     paper_numbers : str
         What the paper states, in its words.
     paper_data : PaperData, optional
@@ -121,6 +123,7 @@ class Figure(Declaration):
     title: str
     function: str
     experiments: tuple[str, ...] = Field(min_length=1)
+    profiled: bool = False
     paper_numbers: str = ""
     paper_data: PaperData | None = None
     look_for: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import matplotlib.axes
 import numpy as np
@@ -18,6 +19,7 @@ from recompact.results import MissingCell, Results
 
 FANOUT, LOAD, MIX = "ldc_fanout", "lwc_load", "ldc_mix"
 MEGABYTE = 1e6
+PERCENTILES = "10, 50, 90 % of compactions"
 THEOREM_21_K = "Thm 2.1: write amplification over k"
 THEOREM_21_N = "Thm 2.1: write amplification over n"
 THEOREM_22 = "Thm 2.2: tables and blocks per get"
@@ -40,7 +42,7 @@ def compaction_bytes_by_level(
     frame = frame.assign(value=frame.total_bytes / frame["count"] / frame.sstable_bytes)
     frames = []
     for (fanout, expand), group in frame.groupby(["fanout", "expand_inputs"]):
-        panel, series = f"AF = {fanout:g}", _expansion(expand)
+        panel, series = f"AF = {fanout}", _expansion(bool(expand))
         frames.append(rows.measured(group, x="level", panel=panel, series=series, unit="S_sst"))
         frames.append(_percentiles(group, panel, series))
     for fanout in sorted(frame.fanout.unique()):
@@ -48,7 +50,7 @@ def compaction_bytes_by_level(
         model = {int(level): models.compaction_bytes(fanout) for level in levels}
         frames.append(
             rows.stated(
-                model, panel=f"AF = {fanout:g}", series="Eq. 1", unit="S_sst", source=rows.MODEL
+                model, panel=f"AF = {fanout}", series="Eq. 1", unit="S_sst", source=rows.MODEL
             )
         )
     data = rows.combine(frames)
@@ -62,8 +64,9 @@ def compaction_bytes_by_level(
             one = one.assign(x=one.x.astype(float) + 0.38 * (place - 0.5))
             if not one.empty:
                 colour = look.colour if place == 0 else style.PALETTE[1]
-                _compaction_bars(axes, one, label=series, colour=colour)
+                _compaction_bars(axes, one, label=f"mean, {series}", colour=colour)
         expected = here[here.source == rows.MODEL]
+        axes.errorbar([], [], yerr=[], fmt="_k", elinewidth=1, capsize=2.5, label=PERCENTILES)
         axes.axhline(
             expected.value.iloc[0],
             color=style.PAPER_COLOUR,
@@ -76,7 +79,7 @@ def compaction_bytes_by_level(
         axes.set_title(name)
         axes.set_xlabel("output level")
         axes.set_ylim(top=axes.get_ylim()[1] * 1.45)
-        axes.legend(loc="upper left")
+        axes.legend(loc="upper right")
     panels[0].set_ylabel("bytes of one compaction (SSTables)")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
@@ -112,10 +115,9 @@ def ldc_equations(
             _equation_1(axes, here, look)
         else:
             _model_and_measured(axes, here, look)
-    for axes in axes_list:
-        if axes.get_xlabel() == "fan-out k":
+        if x_label == "fan-out k":
             axes.set_xscale("log")
-            style.sweep_ticks(axes, _thinned(sorted({float(x) for x in data[data.panel == axes.get_title()].x})))
+            style.sweep_ticks(axes, _thinned(sorted({float(x) for x in here.x})))
     for panel, label, scale in [
         (THEOREM_21_K, "write amplification", "log"),
         (THEOREM_21_N, "write amplification", "linear"),
@@ -137,14 +139,13 @@ def ldc_equations(
 
 def write_amplification_over_fanout(results: Results) -> pd.DataFrame:
     """Theorem 2.1 over k: measured write amplification and the model, as is and fitted."""
-    runs = _with_shape(results, FANOUT, "run").assign(x=lambda f: f.fanout)
-    return _theorem(
+    runs = _with_shape(results, FANOUT, "run")
+    runs = runs.assign(x=runs.fanout)
+    return _theorem_21(
         results.select(FANOUT, "write_amplification"),
         runs,
-        lambda row: models.write_amplification(row.fanout, row.data_bytes, row.sstable_bytes),
         x="fanout",
         panel=THEOREM_21_K,
-        formula="k log_k(n/b)",
     )
 
 
@@ -156,28 +157,27 @@ def write_amplification_over_data(results: Results) -> pd.DataFrame:
     sstables_of_size = sizes.median().to_dict()
     runs = shape.assign(x=shape.size_gb.map(sstables_of_size))
     measured = results.select(LOAD, "write_amplification", phase="load")
-    return _theorem(
+    return _theorem_21(
         measured.assign(sstables=measured.size_gb.map(sstables_of_size)),
         runs,
-        lambda row: models.write_amplification(row.fanout, row.data_bytes, row.sstable_bytes),
         x="sstables",
         panel=THEOREM_21_N,
-        formula="k log_k(n/b)",
     )
 
 
 def lookups_over_fanout(results: Results) -> pd.DataFrame:
     """Theorem 2.2 over k: tables asked (Bloom checks) and blocks looked at per get."""
-    runs = _with_shape(results, FANOUT, "run").assign(x=lambda f: f.fanout)
+    runs = _with_shape(results, FANOUT, "run")
+    runs = runs.assign(x=runs.fanout)
     unsorted = results.select(FANOUT, "level_0_files")
     runs = runs.merge(unsorted[["run", "value"]], on="run")
     model = _median_by_x(
         runs.assign(
             model=[
                 models.read_amplification(
-                    row.fanout, row.data_bytes, row.sstable_bytes, row.value
+                    row["fanout"], row["data_bytes"], row["sstable_bytes"], row["value"]
                 )
-                for row in runs.itertuples()
+                for row in runs.to_dict("records")
             ]
         )
     )
@@ -251,12 +251,14 @@ def throughput_over_write_ratio(results: Results) -> pd.DataFrame:
 
 def tail_latency_over_fanout(results: Results) -> pd.DataFrame:
     """Eq. 3 over k: longest write, longest compaction, and the model."""
-    runs = _with_shape(results, FANOUT, "run").assign(x=lambda f: f.fanout)
+    runs = _with_shape(results, FANOUT, "run")
+    runs = runs.assign(x=runs.fanout)
     reads = results.select(FANOUT, "block_read_throughput_bytes_s").set_index("run").value
     compactions = results.rows("compactions", FANOUT)
     compactions = compactions[compactions.type == "compaction"]
-    longest = compactions.groupby(["engine", "repetition", "fanout"], as_index=False)
-    longest = longest.micros_max.max().rename(columns={"micros_max": "value"})
+    longest = compactions.groupby(["engine", "repetition", "fanout"], as_index=False).agg(
+        value=("micros_max", "max")
+    )
     deep = compactions[compactions.level > 1].groupby("run")[["inputs_upper", "count"]].sum()
     upper = deep.inputs_upper / deep["count"]
     bandwidth = _bandwidth(results, FANOUT, "write")
@@ -265,23 +267,23 @@ def tail_latency_over_fanout(results: Results) -> pd.DataFrame:
         runs.assign(
             model=[
                 models.write_tail_latency(
-                    row.fanout, upper[row.run], row.sstable_bytes, bandwidth, reads[row.run]
+                    row["fanout"],
+                    upper[row["run"]],
+                    row["sstable_bytes"],
+                    bandwidth,
+                    reads[row["run"]],
                 )
                 * 1e3
-                for row in runs.itertuples()
+                for row in runs.to_dict("records")
             ]
         )
     )
-    common = {"x": "fanout", "panel": EQUATION_3, "unit": "ms", "factor": 1e-3}
-    return rows.combine(
-        [
-            rows.measured(
-                results.select(FANOUT, "latency_write_max_us"), series="longest write", **common
-            ),
-            rows.measured(longest, series="longest compaction", **common),
-            _model(model, EQUATION_3, "Eq. 3", "ms"),
-        ]
-    )
+    writes = results.select(FANOUT, "latency_write_max_us")
+    frames = [
+        rows.measured(frame, x="fanout", panel=EQUATION_3, series=series, unit="ms", factor=1e-3)
+        for series, frame in [("longest write", writes), ("longest compaction", longest)]
+    ]
+    return rows.combine([*frames, _model(model, EQUATION_3, "Eq. 3", "ms")])
 
 
 def _with_shape(results: Results, experiment: str, phase: str) -> pd.DataFrame:
@@ -308,17 +310,23 @@ def _bandwidth(results: Results, experiment: str, direction: str) -> float:
     return float(device[key]) * MEGABYTE
 
 
-def _theorem(
+def _theorem_21(
     measured: pd.DataFrame,
     runs: pd.DataFrame,
-    formula_of: Callable[[pd.Series], float],
     *,
     x: str,
     panel: str,
-    formula: str,
 ) -> pd.DataFrame:
-    """Put a theorem's expression beside the measurement, as is and times the fitted constant."""
-    model = _median_by_x(runs.assign(model=[formula_of(row) for row in runs.itertuples()]))
+    """Put Theorem 2.1 beside the measurement, as is and times the fitted constant."""
+    formula = "k log_k(n/b)"
+    model = _median_by_x(
+        runs.assign(
+            model=[
+                models.write_amplification(row["fanout"], row["data_bytes"], row["sstable_bytes"])
+                for row in runs.to_dict("records")
+            ]
+        )
+    )
     medians = measured.groupby(x).value.median()
     logs = [np.log(medians[position] / value) for position, value in model.items()]
     constant = float(np.exp(np.mean(logs)))
@@ -327,17 +335,18 @@ def _theorem(
         [
             rows.measured(measured, x=x, panel=panel, series="measured", unit="1"),
             _model(model, panel, formula, "1"),
-            _model(fitted, panel, f"{constant:.2g} × {formula}", "1"),
+            _model(fitted, panel, f"{constant:.2g} x {formula}", "1"),
         ]
     )
 
 
 def _median_by_x(runs: pd.DataFrame) -> dict[float, float]:
-    return {float(x): float(value) for x, value in runs.groupby("x").model.median().items()}
+    medians = runs.groupby("x").model.median()
+    return dict(zip(medians.index.to_list(), medians.to_list(), strict=True))
 
 
-def _model(values: Mapping[float | str, float], panel: str, series: str, unit: str) -> pd.DataFrame:
-    return rows.stated(dict(values), panel=panel, series=series, unit=unit, source=rows.MODEL)
+def _model(values: Mapping[Any, float], panel: str, series: str, unit: str) -> pd.DataFrame:
+    return rows.stated(values, panel=panel, series=series, unit=unit, source=rows.MODEL)
 
 
 def _model_and_measured(axes: matplotlib.axes.Axes, data: pd.DataFrame, look: EngineStyle) -> None:
@@ -417,9 +426,9 @@ def _percentiles(group: pd.DataFrame, panel: str, series: str) -> pd.DataFrame:
         }
     )
     frame = scaled.groupby("x", as_index=False).median()
-    return frame.assign(
-        panel=panel, series=series, source="percentiles 10 50 90", unit="S_sst"
-    ).reindex(columns=rows.DATA_COLUMNS)
+    return frame.assign(panel=panel, series=series, source=PERCENTILES, unit="S_sst").reindex(
+        columns=rows.DATA_COLUMNS
+    )
 
 
 def _compaction_bars(
@@ -427,7 +436,7 @@ def _compaction_bars(
 ) -> None:
     medians = data[data.source == rows.MEDIAN]
     runs = data[data.source == rows.RUN]
-    spread = data[data.source == "percentiles 10 50 90"]
+    spread = data[data.source == PERCENTILES]
     axes.bar(medians.x, medians.value, width=0.36, color=colour, alpha=0.8, label=label)
     axes.errorbar(
         spread.x,

@@ -33,9 +33,8 @@ def latency_over_time(
     for place, (axes, (operation, count)) in enumerate(
         zip(panels, OPERATIONS.items(), strict=True)
     ):
-        intervals = timeline[timeline[count] > 0].assign(
-            value=lambda frame, name=operation: frame[f"mean_{name}_latency_us"]
-        )
+        intervals = timeline[timeline[count] > 0]
+        intervals = intervals.assign(value=intervals[f"mean_{operation}_latency_us"])
         frames.append(_curves(intervals, operation))
         fluctuation = results.select(experiment, f"{operation}_latency_fluctuation")
         ratio = rows.measured(
@@ -60,7 +59,7 @@ def latency_over_time(
                 color=style.PAPER_COLOUR,
                 linestyle="--",
                 linewidth=1,
-                label=f"smallest × {paper:g} (paper's ratio)",
+                label=f"smallest x {paper:g} (paper's ratio)",
             )
             stated = {FLUCTUATION: paper}
             frames.append(rows.stated(stated, panel=operation, series=operation, unit="1"))

@@ -49,11 +49,12 @@ def noise_ratios(
         label="noise floor",
     )
     for x, floor in zip(floors.x, floors.value, strict=True):
-        axes.annotate(
+        axes.text(
+            0.99,
+            height[x],
             style.percent(floor),
-            (floor, height[x]),
-            xytext=(3, 0),
-            textcoords="offset points",
+            transform=axes.get_yaxis_transform(),
+            ha="right",
             va="center",
             fontsize=7,
         )
@@ -70,7 +71,7 @@ def noise_ratios(
             zorder=3,
         )
     axes.set_xscale("log")
-    axes.set_xlim(smallest, float(values.max()) * 4)
+    axes.set_xlim(smallest, float(values.max()) * 8)
     style.plain_log_ticks(axes.xaxis, style.percent)
     axes.set_yticks(list(height.values()), list(height))
     axes.grid(axis="y", visible=False)

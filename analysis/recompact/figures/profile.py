@@ -20,7 +20,7 @@ def time_by_module(
 ) -> rows.Drawing:
     """Draw the shares by the paper's function groups, beside the paper's, and by module."""
     (experiment,) = entry.experiments
-    profile = results.rows("profile", experiment)
+    profile = results.rows("profile", experiment, profiled=entry.profiled)
     frames = [
         _shares(profile, "function_group", GROUPS),
         _shares(profile, "module", MODULES),
@@ -56,18 +56,22 @@ def time_by_module(
         paper = here[here.source == rows.PAPER]
         if not paper.empty:
             values = list(paper.value * 100)
-            style.draw_paper(axes, values, [height[x] for x in paper.x], "paper")
+            style.draw_paper(axes, values, [height[x] for x in paper.x], label="paper")
             axes.legend(loc="lower right")
         axes.set_yticks(list(height.values()), list(height))
         axes.grid(axis="y", visible=False)
         axes.set_xlim(left=0)
         axes.set_xlabel("share of samples (%)")
         axes.set_title(f"by {panel}")
-    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+    style.finish(
+        figure,
+        f"{entry.panel}: {entry.title}",
+        results.stamp(entry.experiments, profiled=entry.profiled),
+    )
     return rows.Drawing(figure, data)
 
 
 def _shares(profile: pd.DataFrame, column: str, panel: str) -> pd.DataFrame:
     keys = ["engine", "repetition", column]
-    sums = profile.groupby(keys, as_index=False).share.sum().rename(columns={"share": "value"})
+    sums = profile.groupby(keys, as_index=False).agg(value=("share", "sum"))
     return rows.measured(sums, x=column, panel=panel, series="share", unit="1")

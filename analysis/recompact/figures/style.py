@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.axes
 import matplotlib.axis
@@ -36,7 +37,7 @@ class EngineStyle:
 @contextmanager
 def theme() -> Iterator[None]:
     """Set the look of figures made inside."""
-    settings = {
+    settings: dict[Any, Any] = {
         "figure.constrained_layout.use": True,
         "figure.dpi": 100,
         "savefig.dpi": 150,
@@ -71,9 +72,7 @@ def finish(figure: matplotlib.figure.Figure, title: str, stamp: Stamp) -> None:
     characters = int(width * INCH_POINTS / (SMALL_PRINT_POINTS * 0.56))
     lines = [line for part in stamp_lines(stamp) for line in textwrap.wrap(part, characters)]
     share = (len(lines) * 1.35 + 0.8) * SMALL_PRINT_POINTS / INCH_POINTS / height
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.set(rect=(0, share, 1, 1 - share))
+    figure.set_layout_engine("constrained", rect=(0, share, 1, 1 - share))
     figure.text(
         0.01,
         0.004,
@@ -159,7 +158,12 @@ def spread(medians: pd.DataFrame) -> list[list[float]]:
 
 
 def draw_paper(
-    axes: matplotlib.axes.Axes, x: Sequence[float], y: Sequence[float], label: str | None
+    axes: matplotlib.axes.Axes,
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    label: str | None,
+    colour: str = PAPER_COLOUR,
 ) -> None:
     """Draw values that the paper states, as hollow diamonds."""
     axes.scatter(
@@ -168,8 +172,8 @@ def draw_paper(
         s=30,
         marker="D",
         facecolors="white",
-        edgecolors=PAPER_COLOUR,
-        linewidths=1.1,
+        edgecolors=colour,
+        linewidths=1.3,
         zorder=4,
         label=label,
     )
@@ -177,10 +181,12 @@ def draw_paper(
 
 def percent(share: float) -> str:
     """Render a relative difference; from twofold on as a factor."""
-    return f"×{1 + share:.3g}" if share >= 1 else f"{share * 100:.3g} %"
+    return f"x{1 + share:.3g}" if share >= 1 else f"{share * 100:.3g} %"
 
 
-def plain_log_ticks(axis: matplotlib.axis.Axis, render: Callable[[float], str] = "{:g}".format) -> None:
+def plain_log_ticks(
+    axis: matplotlib.axis.Axis, render: Callable[[float], str] = "{:g}".format
+) -> None:
     """Label a logarithmic axis with plain numbers instead of powers of ten."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: render(value)))
     axis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))

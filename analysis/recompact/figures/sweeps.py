@@ -67,12 +67,11 @@ def lines_over_sweep(
             one = here[here.series == series.label]
             for engine in one.engine.dropna().unique():
                 look = styles[engine]
-                several = len(declared.series) > 1
                 style.draw_series(
                     axes,
                     one[one.engine == engine],
-                    label=f"{look.label}: {series.label}" if several else look.label,
-                    colour=style.PALETTE[place] if several else look.colour,
+                    label=f"{look.label}: {series.label}",
+                    colour=look.colour if place == 0 else style.PALETTE[place],
                     marker=look.marker if place == 0 else "^",
                 )
         if sweep.logarithmic:
@@ -81,7 +80,7 @@ def lines_over_sweep(
         axes.set_ylim(bottom=0)
         axes.set_xlabel(sweep.label)
         axes.set_ylabel(_axis_label(declared.label, declared.unit))
-        axes.legend(loc="best")
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
 
@@ -107,7 +106,9 @@ def bars_over_sweep(
         colour = styles[engine].colour if place == 0 else style.PALETTE[place]
         _draw_bars(axes, one, width=width, label=series.label, colour=colour)
         paper = one[one.source == rows.PAPER]
-        style.draw_paper(axes, paper.x, paper.value, "paper" if place == 0 else None)
+        style.draw_paper(axes, list(paper.x), list(paper.value), label=None, colour=colour)
+    if entry.paper_data:
+        style.draw_paper(axes, [], [], label="paper")
     axes.set_xticks(list(positions.values()), [f"{x:g}" for x in positions])
     axes.grid(axis="x", visible=False)
     axes.set_xlabel(sweep.label)
@@ -128,7 +129,7 @@ def scale_models(
     declared = sweep.axes[0]
     data = sweep_data(results, entry)
     medians = data[data.source == rows.MEDIAN]
-    largest = medians.loc[medians.x.astype(float).idxmin()]
+    largest = medians.iloc[int(medians.x.astype(float).argmin())]
     figure, (axes,) = style.new_figure(1)
     axes.axhspan(
         largest.value * (1 - entry.tolerance),
@@ -172,10 +173,11 @@ def _draw_bars(
     medians = data[data.source == rows.MEDIAN]
     runs = data[data.source == rows.RUN]
     axes.bar(medians.x, medians.value, width=width * 0.92, color=colour, label=label, alpha=0.8)
+    with_interval = medians.dropna(subset=["low", "high"])
     axes.errorbar(
-        medians.x,
-        medians.value,
-        yerr=style.spread(medians),
+        with_interval.x,
+        with_interval.value,
+        yerr=style.spread(with_interval),
         fmt="none",
         ecolor=style.PAPER_COLOUR,
         elinewidth=1,

@@ -272,7 +272,7 @@ class TraceWriterTest {
     }
     assertEquals(2, filesIn(directory), "the specification and the temporary file");
     writer.destroy();
-    assertNotEquals(0, writer.waitFor());
+    assertEquals(1, writer.waitFor());
     assertEquals(1, filesIn(directory), "the specification");
   }
 

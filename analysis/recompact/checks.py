@@ -1,0 +1,106 @@
+"""`./repro test`: every test and linter of the project, one after another."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from recompact import build, upstream
+from recompact.experiments import Declarations
+
+PYTHON_SOURCES = ("analysis",)
+RULES = (
+    "Snakefile",
+    "engines/engines.smk",
+    "workloads/workloads.smk",
+    "analysis/analysis.smk",
+    "paper_figures/figures.smk",
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing to test: a name and what returns whether it passed."""
+
+    name: str
+    passes: Callable[[], bool]
+
+
+def _command(root: Path, *words: str | Path, env: dict[str, str] | None = None) -> bool:
+    done = subprocess.run(
+        [str(word) for word in words],
+        cwd=root,
+        env=os.environ | (env or {}),
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    return done.returncode == 0
+
+
+def _engine_tests(root: Path, engine: str) -> bool:
+    """Build one engine with asserts, and run upstream's tests and ours on it."""
+    tarball = root / "build/upstream/leveldb.tar.gz"
+    if not tarball.exists():
+        upstream.fetch(root, tarball)
+    patched = Declarations(root).engines[engine].tree == "patched"
+    tree = root / "build/tests/trees" / ("patched" if patched else "pristine")
+    unpacked = tree.with_suffix(".unpacked")
+    newest = max(path.stat().st_mtime for path in (root / "engines/patches").iterdir())
+    if not unpacked.exists() or unpacked.stat().st_mtime < newest:
+        upstream.unpack(root, tarball, tree, patched=patched)
+        unpacked.touch()
+    folder = root / "build/tests" / engine
+    build.configure(
+        root, engine, tree, folder, "-DRECOMPACT_BUILD_TESTS=ON", "-DCMAKE_BUILD_TYPE=Checked"
+    )
+    scratch = Path("/dev/shm") if Path("/dev/shm").is_dir() else folder
+    return _command(root, "cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1)) and (
+        _command(
+            folder, "ctest", "--output-on-failure", "--parallel", str(os.cpu_count() or 1),
+            env={"TEST_TMPDIR": str(scratch / f"recompact-test-{engine}")},
+        )
+    )
+
+
+def all_checks(root: Path) -> list[Check]:
+    """List every check, the quick ones first."""
+
+    def command(name: str, *words: str | Path) -> Check:
+        return Check(name, lambda: _command(root, *words))
+
+    checks = [
+        command("ruff", "ruff", "check", *PYTHON_SOURCES),
+        command("ruff format", "ruff", "format", "--check", *PYTHON_SOURCES),
+        command("mypy", "mypy", "analysis/recompact"),
+        command("snakefmt", "snakefmt", "--check", *RULES),
+        command("snakemake lint", "snakemake", "--lint", "--config", "scale=smoke"),
+        command("shell", "sh", "-n", "repro"),
+        command("analysis", sys.executable, "-m", "pytest", "-q", "analysis/tests"),
+        command(
+            "trace writer", "mvn", "--batch-mode", "--quiet", "-f", f"{build.YCSB}/pom.xml", "verify"
+        ),
+    ]
+    for engine in Declarations(root).engines:
+        checks.append(Check(f"engine {engine}", lambda engine=engine: _engine_tests(root, engine)))
+    return checks
+
+
+def run(root: Path, names: Sequence[str] = ()) -> int:
+    """Run the checks, or those named; say what passed; return the exit status."""
+    failed = []
+    chosen = [check for check in all_checks(root) if not names or check.name in names]
+    for check in chosen:
+        print(f"== {check.name}", flush=True)
+        start = time.monotonic()
+        if not check.passes():
+            failed.append(check.name)
+        print(f"== {check.name}: {time.monotonic() - start:.0f} s", flush=True)
+    for name in failed:
+        print(f"failed: {name}")
+    print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed")
+    return 1 if failed else 0

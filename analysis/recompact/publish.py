@@ -1,0 +1,112 @@
+"""Merging the finished runs of a scale into results/published, which is kept in git.
+
+Parts that were measured at different times add up: a newer run of the same point, engine and
+repetition takes the place of the older one, everything else stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from recompact import tables
+
+POINT = ["experiment", "engine", "repetition", "point"]
+# Row order and keys of the tables that hold one run per row or more.
+BY_RUN = {
+    "runs": tables.RUN_COLUMNS,
+    "timeline": tables.TIMELINE_COLUMNS,
+    "compactions": tables.COMPACTION_COLUMNS,
+    "profile": tables.PROFILE_COLUMNS,
+    "specifications": tables.SPECIFICATION_COLUMNS,
+}
+
+
+def host_folder(host: str) -> str:
+    """Name a host's folder by what it is, not by its name."""
+    return re.sub(r"[^a-z0-9]+", "-", host.lower()).strip("-")
+
+
+def publish(measured: Path, published: Path) -> list[Path]:
+    """Merge the tables of one scale into the published ones of their hosts.
+
+    Parameters
+    ----------
+    measured : Path
+        Tables of a scale, results/<scale>.
+    published : Path
+        results/published.
+
+    Returns
+    -------
+    list of Path
+        The folders that were written, results/published/<host>/<scale>.
+
+    Raises
+    ------
+    TableError
+        If the scale has no tables, or a table lacks a column.
+    """
+    scale = tables.read_scale(measured)
+    runs = tables.read_table(measured / "runs.csv", tables.RUN_COLUMNS)
+    written = []
+    for host, of_host in runs.groupby("host"):
+        folder = published / host_folder(str(host)) / str(scale["scale"])
+        _merge(measured, folder, set(of_host.run), scale)
+        written.append(folder)
+    return written
+
+
+def _merge(measured: Path, folder: Path, chosen: set[str], scale: dict[str, object]) -> None:
+    experiments = _merged_experiments(measured, folder, chosen)
+    kept = set(experiments.run)
+    merged = {}
+    for name, columns in BY_RUN.items():
+        new = tables.read_table(measured / f"{name}.csv", columns)
+        new = new[new.run.isin(chosen)]
+        old_path = folder / f"{name}.csv"
+        if old_path.exists():
+            old = tables.read_table(old_path, columns)
+            new = pd.concat([old[~old.run.isin(chosen)], new])
+        merged[name] = new[new.run.isin(kept)]
+    folder.mkdir(parents=True, exist_ok=True)
+    tables.write(experiments, folder / "experiments.csv")
+    for name, frame in merged.items():
+        tables.write(frame, folder / f"{name}.csv")
+    tables.write(tables.noise_table(experiments, merged["runs"]), folder / "noise.csv")
+    text = json.dumps(_merged_scale(folder / "scale.json", scale), indent=1, sort_keys=True)
+    (folder / "scale.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _merged_experiments(measured: Path, folder: Path, chosen: set[str]) -> pd.DataFrame:
+    new = tables.read_table(measured / "experiments.csv", tables.EXPERIMENT_COLUMNS)
+    new = new[new.run.isin(chosen)]
+    path = folder / "experiments.csv"
+    if path.exists():
+        new = pd.concat([tables.read_table(path, tables.EXPERIMENT_COLUMNS), new])
+    # A profiled run stands at the same point as a timed one: both stay.
+    profiled = _profiled(measured, folder)
+    new = new.assign(profiled=new.run.isin(profiled))
+    newest = new.drop_duplicates([*POINT, "profiled"], keep="last")
+    return newest[tables.EXPERIMENT_COLUMNS]
+
+
+def _profiled(*folders: Path) -> set[str]:
+    runs: set[str] = set()
+    for folder in folders:
+        path = folder / "profile.csv"
+        if path.exists():
+            runs |= set(tables.read_table(path, tables.PROFILE_COLUMNS).run)
+    return runs
+
+
+def _merged_scale(path: Path, new: dict[str, object]) -> dict[str, object]:
+    if not path.exists():
+        return new
+    old = json.loads(path.read_text(encoding="utf-8"))
+    for key in ("thinning", "skipped_profiles"):
+        new = new | {key: {**old[key], **new[key]}}  # type: ignore[dict-item]
+    return new

@@ -1,0 +1,25 @@
+"""A copy of this checkout's declarations and sources, to be changed by a test."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from recompact.experiments import ROOT
+
+FOLDERS = ("engines", "workloads", "paper_figures", "analysis")
+LEFT_OUT = shutil.ignore_patterns("target", "rendered", "__pycache__")
+
+
+def copy(destination: Path) -> Path:
+    """Copy what the plan is made from."""
+    for folder in FOLDERS:
+        shutil.copytree(ROOT / folder, destination / folder, ignore=LEFT_OUT)
+    return destination
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    """Replace the first occurrence of a text in a file; it must be there."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text, f"{path} has no {old!r}"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")

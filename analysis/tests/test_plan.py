@@ -1,0 +1,132 @@
+"""The plan: what runs, in which order, under which name."""
+
+from pathlib import Path
+
+import checkout
+import pytest
+
+from recompact.declarations import DeclarationError
+from recompact.experiments import ROOT, Declarations
+from recompact.plan import Plan, hash_files, make
+
+
+@pytest.fixture(scope="module")
+def smoke() -> Plan:
+    return make(Declarations(ROOT), "smoke")
+
+
+def test_names_do_not_change_between_plans(smoke: Plan) -> None:
+    again = make(Declarations(ROOT), "smoke")
+    assert list(again.runs) == list(smoke.runs)
+    assert again.as_json() == smoke.as_json()
+
+
+def test_every_point_has_a_run_and_every_trace_is_planned(smoke: Plan) -> None:
+    assert {point["run"] for point in smoke.points} <= set(smoke.runs)
+    for run in smoke.runs.values():
+        assert set(run.trace_ids) <= set(smoke.traces)
+        if run.start_from is not None:
+            assert smoke.runs[run.start_from].keeps_database
+
+
+def test_experiments_share_a_run_that_both_ask_for(tmp_path: Path) -> None:
+    root = checkout.copy(tmp_path)
+    with (root / "workloads/experiments.yaml").open("a", encoding="utf-8") as file:
+        file.write("  another_latency: {<<: *ldc_latency, title: The same runs again}\n")
+    checkout.replace(
+        root / "workloads/experiments.yaml", "  ldc_latency:", "  ldc_latency: &ldc_latency"
+    )
+    plan = make(Declarations(root), "smoke", ["ldc_latency", "another_latency"])
+    assert [point["experiment"] for point in plan.points] == ["ldc_latency", "another_latency"]
+    assert len(plan.runs) == 1
+
+
+def test_repetitions_interleave_engines() -> None:
+    plan = make(Declarations(ROOT), "small", ["noise"])
+    engines = [plan.runs[point["run"]].engine for point in plan.points]
+    assert engines[:4] == ["pristine", "leveldb", "pristine", "leveldb"]
+    repetitions = [point["repetition"] for point in plan.points]
+    assert repetitions == sorted(repetitions)
+
+
+def test_compared_runs_replay_the_same_traces() -> None:
+    plan = make(Declarations(ROOT), "small", ["noise"])
+    by_repetition: dict[int, set[tuple[str, ...]]] = {}
+    for point in plan.points:
+        traces = plan.runs[point["run"]].trace_ids
+        by_repetition.setdefault(point["repetition"], set()).add(traces)
+    assert all(len(traces) == 1 for traces in by_repetition.values())
+    assert len(set.union(*by_repetition.values())) == len(by_repetition)
+
+
+def test_a_scale_divides_sizes_but_not_unscaled_operations(smoke: Plan) -> None:
+    point = next(p for p in smoke.points if p["experiment"] == "lwc_load")
+    run = smoke.runs[point["run"]]
+    factor = run.spec["scale_factor"]
+    assert run.spec["engine"]["options"]["write_buffer_size"] == 4194304 // factor
+    load, _, read = (smoke.traces[trace].workload for trace in run.trace_ids)
+    assert load["operations"] == round(250000 * point["point"]["size_gb"] / factor)
+    assert read["operations"] == smoke.scale_entry.unscaled_operations
+    assert read["records"] == load["records"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "engines"),
+    [
+        ("engines/leveldb/leveled_picker.cc", {"leveldb"}),
+        ("engines/seams/statistics.cc", {"leveldb", "pristine"}),
+        ("engines/pristine/option_fields.cc", {"pristine"}),
+        ("workloads/driver/replay.cc", {"leveldb", "pristine"}),
+    ],
+)
+def test_a_changed_source_renames_the_runs_that_it_can_change(
+    tmp_path: Path, changed: str, engines: set[str]
+) -> None:
+    root = checkout.copy(tmp_path)
+    before = make(Declarations(root), "smoke", ["noise"])
+    with (root / changed).open("a", encoding="utf-8") as file:
+        file.write("// changed\n")
+    hash_files.cache_clear()
+    after = make(Declarations(root), "smoke", ["noise"])
+    renamed = {before.runs[name].engine for name in set(before.runs) - set(after.runs)}
+    assert renamed == engines
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("experiments", "engines: [leveldb]", "engines: [levelbd]", "ldc_latency.engines: 'levelbd'"),
+        ("experiments", "device: pcie_ssd", "device: floppy", "ldc_latency.device: 'floppy'"),
+        ("experiments", "workload: RWB", "workload: RWX", "phases.run.workload: 'RWX'"),
+        ("experiments", "{from: fanout}", "{from: fan}", "ldc_fanout: takes a value from 'fan'"),
+        ("experiments", "num_levels: 14", "levels: 14", "ldc_fanout.options.levels"),
+        ("experiments", "thin: [3, 10", "thin: [4, 10", "ldc_fanout.sweep.fanout"),
+        ("scales", "factor: {LDC: 64, ", "factor: {", "has no entry LDC, the paper of experiment"),
+        ("workloads", "mix: {update: 1.0}", "mix: {update: 0.9}", "workloads.WO: .*sum to 0.9"),
+        ("workloads", "mix: {update: 1.0}", "mix: {updates: 1.0}", "workloads.WO.mix.updates"),
+        ("workloads", "value_bytes: 1024", "bytes: 1024", "workloads.WO.bytes"),
+        ("scales", "repetitions: 1", "repetitions: 0", "scales.smoke.repetitions"),
+        ("devices", "kind: memory", "kind: paper", "devices.memory.kind"),
+    ],
+)
+def test_a_wrong_declaration_is_told_by_file_and_key(
+    tmp_path: Path, file: str, old: str, new: str, message: str
+) -> None:
+    root = checkout.copy(tmp_path)
+    path = root / f"workloads/{file}.yaml"
+    checkout.replace(path, old, new)
+    with pytest.raises(DeclarationError, match=message) as error:
+        make(Declarations(root), "smoke")
+    assert path.name in str(error.value)
+
+
+def test_a_wrong_engine_entry_is_told_by_file_and_key(tmp_path: Path) -> None:
+    root = checkout.copy(tmp_path)
+    checkout.replace(root / "engines/engines.yaml", "tree: pristine", "tree: forked")
+    with pytest.raises(DeclarationError, match="engines.yaml: engines.pristine.tree"):
+        make(Declarations(root), "smoke")
+
+
+def test_an_unknown_experiment_is_named() -> None:
+    with pytest.raises(DeclarationError, match="has no 'ldc_fan'"):
+        make(Declarations(ROOT), "smoke", ["ldc_fan"])

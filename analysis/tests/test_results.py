@@ -1,0 +1,135 @@
+"""Tests of asking the tidy tables."""
+
+import pytest
+from synthetic import THINNING, Campaign
+
+from recompact import tables
+from recompact.results import MissingCell, Results, device_label
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """Two campaigns: a thinned one, and a full one with two repetitions."""
+    root = tmp_path_factory.mktemp("results")
+    for name, options in {
+        "smoke": {},
+        "small": {"scale": "small", "factor": 16, "repetitions": 2, "thin": False},
+    }.items():
+        campaign = Campaign(root / "campaigns" / name, **options)
+        campaign.root.mkdir(parents=True)
+        tables.build(campaign.raw, campaign.write(), root / "published" / "host" / name)
+    return root / "published"
+
+
+@pytest.fixture(scope="module")
+def smoke(published):
+    return Results.load(published / "host" / "smoke")
+
+
+def test_select_gives_one_row_per_run_with_its_point(smoke):
+    frame = smoke.select("ldc_fanout", "throughput_ops_s")
+    assert list(frame.fanout) == [3, 10, 25, 100]
+    assert set(frame.columns) == {
+        *("engine", "repetition", "run", "scale_factor", "fanout", "value")
+    }
+    assert (frame.value > 0).all()
+
+
+def test_select_keeps_to_the_point_and_engines_asked_for(smoke):
+    frame = smoke.select(
+        "lwc_eq1", "duration_s", phase="load", where={"fanout": 10, "expand_inputs": False}
+    )
+    assert list(frame.expand_inputs) == [False]
+    assert set(smoke.select("noise", "duration_s", engines=["pristine"]).engine) == {"pristine"}
+
+
+def test_profiled_runs_are_not_repetitions(smoke):
+    assert len(smoke.planned("ldc_profile")) == 1
+    (timed,) = smoke.planned("ldc_profile").run
+    (profiled,) = smoke.planned("ldc_profile", profiled=True).run
+    assert timed != profiled
+    assert set(smoke.rows("profile", "ldc_profile", profiled=True).run) == {profiled}
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda r: r.select("ldc_sun", "x"), "experiment ldc_sun was not measured"),
+        (
+            lambda r: r.select("ldc_fanout", "x"),
+            r'ldc_fanout, engine leveldb, point {"fanout": 3}, phase run: x was not measured',
+        ),
+        (
+            lambda r: r.select("ldc_fanout", "throughput_ops_s", phase="load"),
+            "phase load: throughput_ops_s was not measured",
+        ),
+        (
+            lambda r: r.select("ldc_fanout", "throughput_ops_s", where={"fanout": 5}),
+            r'no run of engine any at {"fanout": 5}',
+        ),
+        (
+            lambda r: r.select("ldc_fanout", "throughput_ops_s", where={"size_gb": 5}),
+            r'no run of engine any at {"size_gb": 5}',
+        ),
+        (
+            lambda r: r.select("ldc_fanout", "throughput_ops_s", engines=["ldc"]),
+            "no run of engine ldc",
+        ),
+        (
+            lambda r: r.select("noise", "write_amplification"),
+            r'noise, engine pristine, point {"copy": 1}, phase run: write_amplification',
+        ),
+        (lambda r: r.rows("profile", "ldc_latency", profiled=True), "ldc_latency has no run"),
+        (lambda r: r.rows("profile", "ldc_latency"), "has no rows in profile.csv"),
+    ],
+)
+def test_a_missing_cell_is_named(smoke, ask, message):
+    with pytest.raises(MissingCell, match=message):
+        ask(smoke)
+
+
+def test_published_campaigns_are_not_mixed(published):
+    results = Results.load(published)
+    assert [campaign.scale for campaign in results.campaigns] == ["small", "smoke"]
+    frame = results.select("ldc_fanout", "throughput_ops_s")
+    assert set(frame.scale_factor) == {16}
+    assert len(frame) == 8 * 2
+
+
+def test_stamp_tells_the_conditions(smoke):
+    stamp = smoke.stamp(["ldc_fanout", "lwc_load"])
+    assert stamp.scale == "smoke"
+    assert stamp.factors == (64,)
+    assert stamp.devices == ("pcie_ssd (ssd model)", "hdd_7200 (hdd model)")
+    assert stamp.repetitions == 1
+    assert stamp.thinning == (THINNING["ldc_fanout"], THINNING["lwc_load"])
+    assert "tree 3f9a1c52" in stamp.hashes
+    assert len(stamp.runs) == 4 + 2
+
+
+def test_stamp_counts_the_repetitions_of_the_point_with_fewest(published):
+    results = Results.load(published)
+    assert results.stamp(["ldc_fanout"]).repetitions == 2
+    assert results.stamp(["ldc_profile"], profiled=True).repetitions == 1
+
+
+@pytest.mark.parametrize(
+    ("device", "label"),
+    [
+        ({"id": "memory", "kind": "memory"}, "memory"),
+        ({"id": "nvme", "kind": "path"}, "nvme (real)"),
+        ({"id": "hdd", "kind": "hdd"}, "hdd (hdd model)"),
+    ],
+)
+def test_a_device_is_real_or_a_model(device, label):
+    assert device_label(device) == label
+
+
+def test_noise_floor_is_absent_where_it_was_not_measured(smoke):
+    assert smoke.noise_floor("throughput_ops_s", "ldc_fanout") > 0
+    assert smoke.noise_floor("latency_scan_mean_us", "ldc_fanout") is None
+
+
+def test_no_tables_is_an_error_that_says_so(tmp_path):
+    with pytest.raises(tables.TableError, match=r"no experiments.csv below; build the tables"):
+        Results.load(tmp_path)

@@ -1,0 +1,229 @@
+"""Tests of the tidy tables, on raw runs as the driver writes them."""
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from synthetic import Campaign
+
+from recompact import tables
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    campaign = Campaign(tmp_path_factory.mktemp("campaign"))
+    campaign.write()
+    return campaign
+
+
+@pytest.fixture
+def copy(campaign, tmp_path):
+    """A copy of the campaign that a test may damage."""
+    shutil.copytree(campaign.root, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def build(root, out=None):
+    out = out or root / "tables"
+    tables.build(root / "raw", root / "plan.json", out)
+    return out
+
+
+def run_of(root, experiment, **conditions):
+    for entry in json.loads((root / "plan.json").read_text())["runs"]:
+        wanted = {"experiment": experiment, **conditions}
+        if all(entry[key] == value for key, value in wanted.items()):
+            return entry["run"]
+    raise AssertionError(f"no run of {experiment} with {conditions}")
+
+
+def metrics_of(out, run, phase="run"):
+    runs = pd.read_csv(out / "runs.csv", dtype={"run": str})
+    rows = runs[(runs.run == run) & (runs.phase == phase)]
+    return rows.set_index("metric").value
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("experiments", tables.EXPERIMENT_COLUMNS),
+        ("runs", tables.RUN_COLUMNS),
+        ("timeline", tables.TIMELINE_COLUMNS),
+        ("compactions", tables.COMPACTION_COLUMNS),
+        ("profile", tables.PROFILE_COLUMNS),
+        ("noise", tables.NOISE_COLUMNS),
+        ("specifications", tables.SPECIFICATION_COLUMNS),
+    ],
+)
+def test_tables_have_their_columns_and_rows(copy, name, columns):
+    frame = pd.read_csv(build(copy) / f"{name}.csv")
+    assert list(frame.columns) == columns
+    assert len(frame) > 0
+
+
+def test_a_restart_ends_with_the_same_bytes(copy):
+    first = build(copy)
+    plan = json.loads((copy / "plan.json").read_text())
+    plan["runs"].reverse()
+    (copy / "plan.json").write_text(json.dumps(plan))
+    second = build(copy, copy / "again")
+    names = sorted(path.name for path in first.iterdir())
+    assert names == sorted(path.name for path in second.iterdir())
+    for name in names:
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+
+
+def test_ratios_are_those_of_the_counters(copy):
+    run = run_of(copy, "ldc_latency")
+    metrics = metrics_of(build(copy), run)
+    record = json.loads((copy / "raw" / run / "run.json").read_text())
+    counters = record["phases"][0]["counters"]
+    written = counters["flush_bytes_written"] + counters["compaction_bytes_written"]
+    user = counters["user_bytes_written"]
+    assert metrics.write_amplification == pytest.approx(written / user)
+    assert metrics.write_amplification_device == pytest.approx(
+        counters["device_write_bytes"] / user
+    )
+    assert metrics.tables_per_get == pytest.approx(3.4)
+    assert metrics.blocks_per_get == pytest.approx(1.15)
+    assert metrics.suspect == 0
+
+
+def test_pristine_has_no_counters_of_the_seams(copy):
+    metrics = metrics_of(build(copy), run_of(copy, "noise", engine="pristine"))
+    assert "write_amplification" not in metrics
+    assert "write_amplification_device" in metrics
+
+
+def test_fluctuation_leaves_out_idle_intervals_and_the_last():
+    intervals = pd.DataFrame(
+        {
+            "reads": [0, 0, 0, 0],
+            "writes": [5, 0, 5, 1],
+            "mean_write_latency_us": [10.0, 0.0, 40.0, 9000.0],
+            "mean_read_latency_us": [0.0, 0.0, 0.0, 0.0],
+        }
+    )
+    assert dict(tables.fluctuation_metrics(intervals)) == {"write_latency_fluctuation": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit"),
+    [
+        ("throughput_ops_s", "ops/s"),
+        ("write_throughput_bytes_s", "B/s"),
+        ("latency_all_p99_us", "us"),
+        ("duration_s", "s"),
+        ("user_bytes_written", "B"),
+        ("space_live_bytes", "B"),
+        ("write_amplification", "1"),
+        ("compaction_count", "1"),
+    ],
+)
+def test_units_follow_names(metric, unit):
+    assert tables.unit(metric) == unit
+
+
+def test_compactions_are_aggregated_per_kind_and_level(copy):
+    run = run_of(copy, "lwc_eq1")
+    events = [
+        {"type": "compaction", "reason": "size", "level": 2, "inputs_upper": 1, "inputs_lower": n,
+         "bytes_read_upper": 10, "bytes_read_lower": 10 * n, "bytes_written": 10 + 10 * n,
+         "micros": 100 * n}
+        for n in (1, 2, 3)
+    ]  # fmt: skip
+    lines = "".join(json.dumps(event) + "\n" for event in events)
+    (copy / "raw" / run / "events.jsonl").write_text(lines)
+    frame = pd.read_csv(build(copy) / "compactions.csv", dtype={"run": str})
+    (row,) = frame[frame.run == run].to_dict("records")
+    assert (row["count"], row["inputs_lower"], row["micros"], row["micros_max"]) == (3, 6, 600, 300)
+    assert (row["bytes_read"], row["bytes_written"]) == (90, 90)
+    assert (row["total_bytes_p10"], row["total_bytes_p50"]) == (44, 60)
+
+
+def test_noise_pairs_are_of_identical_runs(copy):
+    noise = pd.read_csv(build(copy) / "noise.csv").set_index(["metric", "engine_a", "engine_b"])
+    pairs = noise.pairs["throughput_ops_s"]
+    assert pairs.to_dict() == {
+        ("any", "any"): 4,
+        ("leveldb", "leveldb"): 2,
+        ("leveldb", "pristine"): 2,
+        ("pristine", "pristine"): 2,
+    }
+    assert ("write_amplification", "pristine", "pristine") not in noise.index
+    assert noise.floor["throughput_ops_s", "any", "any"] > 0
+
+
+def test_tables_hold_no_path_of_the_host(copy):
+    path = copy / "raw" / run_of(copy, "ldc_latency") / "run.json"
+    record = json.loads(path.read_text())
+    record["spec"]["device"] |= {"kind": "path", "path": "/secret/mount"}
+    record["phases"][0]["trace"]["file"] = "/secret/traces/abc.trace"
+    path.write_text(json.dumps(record))
+    out = build(copy)
+    for table in out.iterdir():
+        assert "/secret" not in table.read_text(), table.name
+
+
+def test_a_skipped_profile_is_noted_with_its_reason(copy):
+    run = run_of(copy, "ldc_profile", profile=True)
+    shutil.rmtree(copy / "raw" / run)
+    (copy / "raw" / run).mkdir()
+    status = {"status": "skipped", "reason": "perf is not installed"}
+    (copy / "raw" / run / "profile.json").write_text(json.dumps(status))
+    out = build(copy)
+    scale = json.loads((out / "scale.json").read_text())
+    assert scale["skipped_profiles"] == {run: "perf is not installed"}
+    assert len(pd.read_csv(out / "profile.csv")) == 0
+
+
+def damage_run_json(root, change):
+    run = run_of(root, "ldc_latency")
+    path = root / "raw" / run / "run.json"
+    record = json.loads(path.read_text())
+    change(record)
+    path.write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda record: record["phases"][0].pop("duration_s"), r"run.json: phases.0.duration_s"),
+        (lambda record: record["phases"][0].pop("latency_us"), r"phase run: latency_us is missing"),
+        (lambda record: record["spec"].pop("seed"), r"run.json: spec.seed"),
+        (lambda record: record.update(run="other"), r"run other .* but the plan says"),
+        (lambda record: record["spec"]["engine"].update(id="ldc"), r"engine ldc, but the plan"),
+    ],
+)
+def test_a_wrong_run_record_is_named_by_file_and_key(copy, change, message):
+    damage_run_json(copy, change)
+    with pytest.raises(tables.TableError, match=message):
+        build(copy)
+
+
+def test_a_missing_run_is_named(copy):
+    run = run_of(copy, "ldc_latency")
+    (copy / "raw" / run / "run.json").unlink()
+    with pytest.raises(tables.TableError, match=f"{run}/run.json: no such file; finish the run"):
+        build(copy)
+
+
+def test_a_missing_column_is_named(copy):
+    path = copy / "raw" / run_of(copy, "ldc_latency") / "timeline.csv"
+    pd.read_csv(path).drop(columns="stall_us").to_csv(path, index=False)
+    with pytest.raises(tables.TableError, match=r"timeline.csv: column stall_us is missing"):
+        build(copy)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"type": "flush"', r"events.jsonl:1: not a JSON object"),
+        ('{"type": "flush"}', r"events.jsonl:1: key 'reason' is missing"),
+    ],
+)
+def test_a_wrong_event_is_named_by_file_and_line(copy, line, message):
+    (copy / "raw" / run_of(copy, "ldc_latency") / "events.jsonl").write_text(line + "\n")
+    with pytest.raises(tables.TableError, match=message):
+        build(copy)
