@@ -18,7 +18,7 @@ TABLES = [
 rule tables:
     input:
         plan=pipeline.write_plan(selection),
-        runs=pipeline.results_of(plan),
+        runs=pipeline.marks_of(plan),
     output:
         TABLES,
     log:

@@ -21,7 +21,7 @@ rule build_trace_writer:
 
 rule write_trace:
     input:
-        ancient(TRACE_WRITER),
+        TRACE_WRITER,
     output:
         "build/traces/{trace}.trace",
     params:
@@ -33,17 +33,19 @@ rule write_trace:
         " --jar {input} --out {output} > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
 
-# A run's name is the hash of all that it depends on, so a finished run is never
-# repeated: its inputs only have to exist. It takes all cores, so that nothing is
-# measured beside anything else; the priority keeps the planned order, in which
-# the repetitions of compared engines interleave.
+# A run's name is the hash of all that it depends on. Its result lies under that
+# name in results/raw, outside of Snakemake's care, so that a finished run is
+# never removed or repeated, whatever is newer than it; what Snakemake sees is a
+# mark. A run takes all cores, so that nothing is measured beside anything else;
+# the priority keeps the planned order, in which the repetitions of compared
+# engines interleave.
 rule run:
     input:
-        driver=lambda w: ancient(pipeline.driver_of(plan.runs[w.run])),
-        traces=lambda w: ancient(pipeline.traces_of(plan, w.run)),
-        base=lambda w: ancient(pipeline.base_of(plan.runs[w.run])),
+        driver=lambda w: pipeline.driver_of(plan.run(w.run)),
+        traces=lambda w: pipeline.traces_of(plan, w.run),
+        base=lambda w: pipeline.base_of(plan.run(w.run)),
     output:
-        "results/raw/{run}/run.json",
+        touch(f"{pipeline.FINISHED}/{{run}}"),
     params:
         scale=scale,
         runtime=runtime,
@@ -56,24 +58,3 @@ rule run:
     shell:
         "python -m recompact step run --scale {params.scale} --run {wildcards.run}"
         " --runtime {params.runtime} > {log} 2>&1 || (cat {log} >&2; exit 1)"
-
-
-rule profile:
-    input:
-        driver=lambda w: ancient(pipeline.driver_of(plan.runs[w.run])),
-        traces=lambda w: ancient(pipeline.traces_of(plan, w.run)),
-        base=lambda w: ancient(pipeline.base_of(plan.runs[w.run])),
-    output:
-        "results/raw/{run}/profile.json",
-    params:
-        scale=scale,
-        runtime=runtime,
-    log:
-        "build/logs/profile_{run}.log",
-    threads: workflow.cores
-    resources:
-        measuring=1,
-    priority: lambda w: pipeline.priority(plan, w.run)
-    shell:
-        "python -m recompact step profile --scale {params.scale} --run {wildcards.run}"
-        " --runtime {params.runtime} 2>&1 | tee {log}"

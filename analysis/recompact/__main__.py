@@ -53,6 +53,14 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--panels", default="all")
         command.add_argument("snakemake", nargs="*", help="further words for snakemake, after --")
     commands.add_parser("clean")
+    test = commands.add_parser("test")
+    test.add_argument("checks", nargs="*", help="only these checks")
+    commands.add_parser("figures")
+    commands.add_parser("publish").add_argument("scale", choices=SCALES)
+    commands.add_parser("bench").add_argument("subject", choices=["driver"])
+    patches = commands.add_parser("patches")
+    patches.add_argument("act", choices=["checkout", "export"])
+    patches.add_argument("folder", type=Path)
     step = commands.add_parser("step").add_subparsers(dest="step", required=True)
     _add_step(step, "fetch", "--out")
     _add_step(step, "unpack", "--tarball", "--tree", "--out")
@@ -60,7 +68,6 @@ def _parser() -> argparse.ArgumentParser:
     _add_step(step, "trace-writer")
     _add_step(step, "trace", "--scale", "--trace", "--jar", "--out")
     _add_step(step, "run", "--scale", "--run", "--runtime")
-    _add_step(step, "profile", "--scale", "--run", "--runtime")
     _add_step(step, "tables", "--plan", "--out")
     _add_step(step, "claims", "--tables", "--out")
     _add_step(step, "figures", "--tables", "--figures", "--out")
@@ -91,8 +98,8 @@ def _run_step(words: argparse.Namespace) -> int:
         case "trace":
             trace = pipeline.select(words.scale, "all").plan.traces[words.trace]
             build.write_trace(Path(words.jar), trace, Path(words.out))
-        case "run" | "profile":
-            run = pipeline.select(words.scale, "all").plan.runs[words.run]
+        case "run":
+            run = pipeline.select(words.scale, "all").plan.run(words.run)
             _measure(run, words.runtime)
         case _:
             _evaluate_step(words)
@@ -109,7 +116,7 @@ def _measure(run: Run, runtime: str) -> None:
         run,
         ROOT,
         ROOT / pipeline.driver_of(run),
-        ROOT / "results/raw" / run.id,
+        ROOT / pipeline.RAW / run.id,
         ROOT / "build/databases" / run.id,
         measure.runtime_prefix(runtime),
     )
@@ -130,6 +137,34 @@ def _evaluate_step(words: argparse.Namespace) -> None:
             evaluate.report(Path(words.tables), Path(words.rendered), Path(words.out))
 
 
+def _fetched_tree(tree: str) -> None:
+    """Have Snakemake fetch and unpack a tree."""
+    words = ["snakemake", "--profile", "profiles/smoke", f"build/trees/{tree}.unpacked"]
+    subprocess.run(words, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
+
+
+def _patches(act: str, folder: Path) -> int:
+    if act == "checkout":
+        tarball = ROOT / "build/upstream/leveldb.tar.gz"
+        if not tarball.exists():
+            upstream.fetch(ROOT, tarball)
+        upstream.checkout(ROOT, tarball, folder)
+        print(f"{folder}: the release with one commit per patch; amend them, then export")
+    else:
+        upstream.export(folder, ROOT / "engines/patches")
+        print("wrote engines/patches")
+    return 0
+
+
+def _publish(words: argparse.Namespace) -> int:
+    from recompact import evaluate
+
+    if words.command == "publish":
+        evaluate.publish(words.scale)
+    evaluate.published_figures()
+    return 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Carry out one command; return its exit status."""
     words = _parser().parse_args(arguments)
@@ -137,6 +172,20 @@ def main(arguments: list[str] | None = None) -> int:
         match words.command:
             case "clean":
                 return _clean()
+            case "test":
+                from recompact import checks
+
+                return checks.run(ROOT, words.checks)
+            case "figures" | "publish":
+                return _publish(words)
+            case "bench":
+                from recompact import bench
+
+                _fetched_tree("pristine")
+                bench.bench_driver(ROOT)
+                return 0
+            case "patches":
+                return _patches(words.act, words.folder)
             case "step":
                 return _run_step(words)
             case scale:

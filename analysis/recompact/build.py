@@ -28,7 +28,7 @@ def configure(
     sources = Sources(root)
     own = [*SEAM_SOURCES, *entry.sources] if entry.tree == "patched" else []
     run([
-        "cmake", "-G", "Ninja", "-S", root / "engines", "-B", folder,
+        "cmake", "--fresh", "-G", "Ninja", "-S", root / "engines", "-B", folder,
         f"-DLEVELDB_SOURCE={tree.resolve()}",
         f"-DENGINE_SOURCES={';'.join(own)}",
         f"-DRECOMPACT_TREE_HASH={sources.tree(declarations, engine)}",
@@ -41,6 +41,13 @@ def build_engine(root: Path, engine: str, tree: Path, folder: Path) -> None:
     """Build the replay driver on one engine; `folder`/driver/recompact_driver is the result."""
     configure(root, engine, tree, folder)
     run(["cmake", "--build", folder, "--target", "recompact_driver", "--parallel",
+         str(os.cpu_count() or 1)], log=folder / "build.log")
+
+
+def build_bench(root: Path, tree: Path, folder: Path) -> None:
+    """Build db_bench and the driver on the unpatched release, with the same flags."""
+    configure(root, "pristine", tree, folder, "-DRECOMPACT_BUILD_TESTS=ON")
+    run(["cmake", "--build", folder, "--target", "recompact_driver", "db_bench", "--parallel",
          str(os.cpu_count() or 1)], log=folder / "build.log")
 
 

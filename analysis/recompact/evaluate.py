@@ -9,12 +9,15 @@ from recompact import claims as claims_package
 from recompact import report as report_package
 from recompact import tables as tables_module
 from recompact.experiments import ROOT
-from recompact.figures import EngineStyle
-from recompact.figures import render
-from recompact.pipeline import FIGURES, declarations
+from recompact.figures import EngineStyle, load_figures, render
+from recompact.pipeline import FIGURES, RAW, declarations
+from recompact.publish import publish as publish_tables
+from recompact.results import MissingCell
 
 CLAIMS = "paper_figures/claims.yaml"
-RAW = "results/raw"
+PUBLISHED = "results/published"
+RENDERED = "paper_figures/rendered/published"
+PUBLISHED_PAGE = "results/published_report/index.html"
 
 
 def styles() -> dict[str, EngineStyle]:
@@ -40,3 +43,34 @@ def claims(tables_folder: Path, out: Path) -> None:
 def figures(tables_folder: Path, names: Collection[str], out: Path) -> None:
     """Draw figures."""
     render(tables_folder, names, out, figures_path=ROOT / FIGURES, styles=styles())
+
+
+def report(tables_folder: Path, rendered: Path, page: Path) -> None:
+    """Write the page."""
+    report_package.build(
+        tables_folder,
+        rendered,
+        page.parent,
+        figures_path=ROOT / FIGURES,
+        claims_path=ROOT / CLAIMS,
+    )
+
+
+def publish(scale: str) -> None:
+    """Merge the finished runs of a scale into results/published."""
+    for folder in publish_tables(ROOT / "results" / scale, ROOT / PUBLISHED):
+        print(f"wrote {folder.relative_to(ROOT)}")
+
+
+def published_figures() -> None:
+    """Draw what the published tables hold, judge the claims, and write the page."""
+    published, rendered = ROOT / PUBLISHED, ROOT / RENDERED
+    for figure in load_figures(ROOT / FIGURES).figures:
+        try:
+            figures(published, [figure.id], rendered)
+            print(f"drew {figure.id}")
+        except MissingCell as missing:
+            print(f"{figure.id} not drawn: {missing}")
+    claims(published, published / "claims.csv")
+    report(published, rendered, ROOT / PUBLISHED_PAGE)
+    print(f"wrote {PUBLISHED}/claims.csv and {PUBLISHED_PAGE}")

@@ -38,7 +38,7 @@ def runtime_prefix(runtime: str) -> tuple[str, ...]:
 
 
 def check_existing(run_directory: Path, run: Run) -> bool:
-    """Say whether the run is finished.
+    """Say whether the run is finished: measured, or profiled, or skipped for want of `perf`.
 
     Raises
     ------
@@ -46,8 +46,10 @@ def check_existing(run_directory: Path, run: Run) -> bool:
         If the directory holds the result of another specification.
     """
     record = run_directory / "run.json"
-    if not record.exists():
+    if run.profile and not (run_directory / "profile.json").exists():
         return False
+    if not record.exists():
+        return run.profile  # skipped, for want of `perf`
     try:
         found = json.loads(record.read_text(encoding="utf-8"))["run"]
     except (ValueError, KeyError) as error:

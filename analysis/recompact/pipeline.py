@@ -13,6 +13,8 @@ from recompact.measure import check_existing
 from recompact.plan import Plan, Run, make
 
 FIGURES = "paper_figures/figures.yaml"
+RAW = "results/raw"
+FINISHED = "build/finished"
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ def select(scale: str, panels: str) -> Selection:
     experiments = [name for name in declared.experiments if name in used]
     plan = make(declared, scale, experiments)  # type: ignore[arg-type]
     for run in plan.runs.values():
-        check_existing(ROOT / "results/raw" / run.id, run)
+        if not check_existing(ROOT / RAW / run.id, run):
+            (ROOT / FINISHED / run.id).unlink(missing_ok=True)  # its result was removed
     return Selection(plan.scale, wanted, plan)
 
 
@@ -120,18 +123,13 @@ def traces_of(plan: Plan, name: str) -> list[str]:
 
 
 def base_of(run: Run) -> list[str]:
-    """Name the result whose database a run starts from, if any."""
-    return [f"results/raw/{run.start_from}/run.json"] if run.start_from else []
+    """Name the mark of the run whose database a run starts from, if any."""
+    return [f"{FINISHED}/{run.start_from}"] if run.start_from else []
 
 
-def result_of(run: Run) -> str:
-    """Name the file that says that a run is finished."""
-    return f"results/raw/{run.id}/{'profile' if run.profile else 'run'}.json"
-
-
-def results_of(plan: Plan) -> list[str]:
-    """List the results of all runs of a plan."""
-    return [result_of(run) for run in plan.runs.values()]
+def marks_of(plan: Plan) -> list[str]:
+    """List the marks of all runs of a plan."""
+    return [f"{FINISHED}/{name}" for name in plan.runs]
 
 
 def priority(plan: Plan, name: str) -> int:

@@ -44,13 +44,16 @@ def digest(content: Any) -> str:
 
 @cache
 def hash_files(folder: Path, patterns: tuple[str, ...]) -> str:
-    """Hash the names and contents of the files in a folder that match any pattern."""
+    """Hash the names and contents of the files in a folder that match any pattern.
+
+    Tests are left out: they change no result.
+    """
     files = sorted({path for pattern in patterns for path in folder.glob(pattern)})
     return digest(
         [
             [path.relative_to(folder).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
             for path in files
-            if path.is_file()
+            if path.is_file() and not path.stem.endswith("_test")
         ]
     )
 
@@ -117,6 +120,21 @@ class Plan:
     traces: dict[str, Trace] = field(default_factory=dict)
     points: list[dict[str, Any]] = field(default_factory=list)
     thinning: dict[str, str] = field(default_factory=dict)
+
+    def run(self, name: str) -> Run:
+        """Give a run by its hash.
+
+        Raises
+        ------
+        DeclarationError
+            If the plan has no such run: a source changed after the pipeline was started.
+        """
+        if name not in self.runs:
+            raise DeclarationError(
+                f"run {name} is no longer planned: a declaration or source changed while the "
+                f"pipeline was at work; start it again"
+            )
+        return self.runs[name]
 
     @property
     def engines(self) -> list[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
-from recompact.measure import measure
+from recompact.measure import check_existing, measure
 from recompact.plan import Run
 
 EVENT = "cpu-clock"
@@ -107,12 +107,19 @@ def function_group(sample: Sample) -> str:
 
 
 def record(
-    run: Run, root: Path, driver: Path, run_directory: Path, prefix: tuple[str, ...] = ()
+    run: Run,
+    root: Path,
+    driver: Path,
+    run_directory: Path,
+    database: Path,
+    prefix: tuple[str, ...] = (),
 ) -> None:
     """Measure a run under `perf`, and leave profile.csv, flame.html and, last, profile.json.
 
     Where `perf` is not permitted, profile.json says why and nothing is run.
     """
+    if check_existing(run_directory, run):
+        return
     reason = permitted()
     if reason is not None:
         print(f"profile of run {run.id} skipped: {reason}", flush=True)
@@ -122,7 +129,7 @@ def record(
     data = run_directory.parent / f"{run.id}.perf.data"
     perf = ("perf", "record", "--quiet", "-e", EVENT, "-F", str(FREQUENCY_HZ), "--call-graph", "fp",
             "-o", str(data), "--")
-    measure(run, root, driver, run_directory, run_directory / "database", (*prefix, *perf))
+    measure(run, root, driver, run_directory, database, (*prefix, *perf))
     script = subprocess.run(
         ["perf", "script", "-i", str(data), "-F", "ip,sym,dso", "--no-inline"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True,

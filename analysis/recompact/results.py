@@ -24,6 +24,10 @@ class MissingCell(Exception):
     """A value that a figure or claim needs was not measured; the message names the cell."""
 
 
+class NotPermitted(MissingCell):
+    """A host or device does not let it be measured at all; the message says why."""
+
+
 @dataclass(frozen=True)
 class Stamp:
     """Conditions under which the runs of a figure were measured.
@@ -45,7 +49,7 @@ class Stamp:
     thinning : tuple of str
         What the scale left out of the sweeps.
     suspect : tuple of str
-        Reasons of the driver to doubt a run.
+        The driver's reasons to doubt a run, one per suspect run.
     runs : tuple of str
         Ids of the runs.
     """
@@ -75,12 +79,7 @@ class Campaign:
 
     @cached_property
     def _scale(self) -> Mapping[str, Any]:
-        path = self.directory / "scale.json"
-        try:
-            content: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise tables.TableError(f"{path}: no such file; build the tables") from error
-        return content
+        return tables.read_scale(self.directory)
 
     @property
     def scale(self) -> str:
@@ -150,15 +149,7 @@ class Campaign:
         return frame.fillna({"suspect": ""})
 
     def _read(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
-        path = self.directory / f"{name}.csv"
-        try:
-            frame = pd.read_csv(path, dtype={"run": str, "trace": str, "tree": str})
-        except FileNotFoundError as error:
-            raise tables.TableError(f"{path}: no such file; build the tables") from error
-        for column in columns:
-            if column not in frame.columns:
-                raise tables.TableError(f"{path}: column {column} is missing; build the tables")
-        return frame
+        return tables.read_table(self.directory / f"{name}.csv", columns)
 
 
 @dataclass(frozen=True)
@@ -340,16 +331,18 @@ class Results:
         Raises
         ------
         MissingCell
-            If no row belongs to them.
+            If no row belongs to them; `NotPermitted` if the host does not allow the run.
         """
         campaign = self.campaign(experiment)
         runs = self.planned(experiment, where=where, profiled=profiled)
         rows: pd.DataFrame = getattr(campaign, table)
         joined = runs.merge(rows.drop(columns="engine", errors="ignore"), on="run")
         if joined.empty:
-            skipped = {campaign.skipped_profiles.get(run) for run in runs.run} - {None}
-            because = "".join(f": {reason}" for reason in skipped)
-            raise MissingCell(f"experiment {experiment} has no rows in {table}.csv{because}")
+            for run in runs.run:
+                if run in campaign.skipped_profiles:
+                    reason = campaign.skipped_profiles[run]
+                    raise NotPermitted(f"experiment {experiment} was not profiled: {reason}")
+            raise MissingCell(f"experiment {experiment} has no rows in {table}.csv")
         return joined
 
     def noise_floor(self, metric: str, experiment: str) -> float | None:
@@ -402,6 +395,10 @@ class Results:
         hashes = [f"tree {name[:8]}" for name in _distinct(runs.tree)]
         hashes += [f"driver {build['driver'][:8]}" for build in specifications.build]
         hashes += [f"trace {name}" for name in _distinct(runs.trace)]
+        by_run = specifications.drop_duplicates("run")
+        suspect = [
+            f"{run}: {why}" for run, why in zip(by_run.run, by_run.suspect, strict=True) if why
+        ]
         thinning = [self.campaign(name).thinning.get(name) for name in experiments]
         return Stamp(
             scale=" + ".join(scales),
@@ -411,7 +408,7 @@ class Results:
             repetitions=min(fewest_repetitions(runs) for runs in planned.values()),
             hashes=_distinct(hashes),
             thinning=_distinct(thinning),
-            suspect=_distinct([reason for reason in specifications.suspect if reason]),
+            suspect=tuple(suspect),
             runs=_distinct(specifications.run),
         )
 

@@ -42,6 +42,7 @@ NOISE_EXPERIMENT = "noise"
 NOISE_PHASE = "run"
 ANY_ENGINE = "any"
 FLOAT_FORMAT = "%.10g"
+TEXT_COLUMNS = ("run", "trace", "tree", "suspect")
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -97,8 +98,7 @@ class ProfileStatus(_Record):
 class TraceRecord(_Record):
     """The trace that a phase replayed."""
 
-    file: str
-    crc32c: str | int
+    crc32c: int
 
 
 class PhaseRecord(_Record):
@@ -123,6 +123,13 @@ class EngineSpecification(_Record):
     options: dict[str, Any]
 
 
+class PhaseSpecification(_Record):
+    """What a phase was told to do; only a replay has a workload."""
+
+    name: str
+    workload: str = ""
+
+
 class RunSpecification(BaseModel):
     """Specification of a run, as the driver copied it; all keys are kept."""
 
@@ -132,6 +139,7 @@ class RunSpecification(BaseModel):
     device: dict[str, Any]
     scale_factor: float
     seed: int
+    phases: list[PhaseSpecification]
 
 
 class EngineBuild(_Record):
@@ -261,7 +269,7 @@ def read_run(directory: Path) -> RunRecord:
 
 def read_timeline(directory: Path) -> pd.DataFrame:
     """Read timeline.csv of a run, one row per interval."""
-    frame = _read_csv(directory / "timeline.csv", TIMELINE_COLUMNS[1:])
+    frame = read_table(directory / "timeline.csv", TIMELINE_COLUMNS[1:])
     return frame.assign(run=directory.name)[TIMELINE_COLUMNS]
 
 
@@ -306,7 +314,7 @@ def read_profile(directory: Path) -> pd.DataFrame:
     path = directory / "profile.csv"
     if not path.exists():
         return pd.DataFrame(columns=PROFILE_COLUMNS)
-    return _read_csv(path, PROFILE_COLUMNS)
+    return read_table(path, PROFILE_COLUMNS).assign(run=directory.name)
 
 
 def runs_table(
@@ -322,17 +330,16 @@ def runs_table(
             record.started[:10],
             str(record.engine.build.get("tree_hash", ""))[:16],
         )
+        workloads = {phase.name: phase.workload for phase in record.spec.phases}
         for phase in record.phases:
-            trace = phase.trace
-            workload = Path(trace.file).stem if trace else ""
             intervals = timelines[run][timelines[run].phase == phase.name]
             metrics = dict(phase_metrics(phase)) | dict(fluctuation_metrics(intervals))
             metrics["suspect"] = float(bool(record.suspect))
             rows += [
                 (
                     *(run, phase.name, metric, value, unit(metric), record.spec.engine.id),
-                    *(workload, record.spec.device["id"], *provenance),
-                    str(trace.crc32c) if trace else "",
+                    *(workloads[phase.name], record.spec.device["id"], *provenance),
+                    f"{phase.trace.crc32c:08x}" if phase.trace else "",
                 )
                 for metric, value in metrics.items()
             ]
@@ -362,8 +369,9 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     for name, value in phase.space.items():
         yield f"space_{name}", value
     for level in phase.levels:
-        for name in ("files", "bytes"):
-            yield f"level_{int(level['level'])}_{name}", level[name]
+        if level["level"] == 0 or level["files"]:
+            yield f"level_{int(level['level'])}_files", level["files"]
+            yield f"level_{int(level['level'])}_bytes", level["bytes"]
 
     count = dict(phase.counters)
     count["seconds"] = phase.duration_s
@@ -390,16 +398,39 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
 
 
 def fluctuation_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
-    """Yield how far the mean latency per interval swings: largest over smallest.
+    """Yield how far the mean latency per interval swings: largest over smallest (LDC Fig. 1)."""
+    for operation in ("read", "write"):
+        smallest, largest = latency_extremes(intervals, operation)
+        if smallest > 0:
+            yield f"{operation}_latency_fluctuation", largest / smallest
 
-    Intervals without such an operation tell no latency, and the last one is cut short by the
-    end of the phase; both are left out (LDC Fig. 1).
+
+def latency_extremes(intervals: pd.DataFrame, operation: str) -> tuple[float, float]:
+    """Find the smallest and largest mean latency per interval.
+
+    The last interval is cut short by the end of the phase and left out. The smallest is taken
+    from the intervals with at least the median number of operations: one that a stall leaves
+    with a handful of operations tells its mean badly.
+
+    Parameters
+    ----------
+    intervals : DataFrame
+        timeline.csv of one phase of one run.
+    operation : str
+        read or write.
+
+    Returns
+    -------
+    tuple of float
+        Smallest and largest in microseconds; zeros if there was no such operation.
     """
-    for operation, column in (("read", "reads"), ("write", "writes")):
-        whole = intervals.iloc[:-1]
-        means = whole.loc[whole[column] > 0, f"mean_{operation}_latency_us"]
-        if len(means) > 1 and means.min() > 0:
-            yield f"{operation}_latency_fluctuation", float(means.max() / means.min())
+    whole = intervals.iloc[:-1]
+    whole = whole[whole[f"{operation}s"] > 0]
+    if whole.empty:
+        return 0.0, 0.0
+    means = whole[f"mean_{operation}_latency_us"]
+    count = whole[f"{operation}s"]
+    return float(means[count >= count.median()].min()), float(means.max())
 
 
 def unit(metric: str) -> str:
@@ -423,7 +454,7 @@ def host_label(host: Mapping[str, Any]) -> str:
     parts = [
         f"{host.get('cores', '?')} x {host.get('cpu', 'unknown processor')}",
         f"{gibibytes} GiB",
-        f"kernel {host.get('kernel', 'unknown')}",
+        str(host.get("kernel", "unknown kernel")).split("-")[0],
         str(host.get("filesystem", "unknown file system")),
     ]
     return ", ".join(parts)
@@ -496,15 +527,45 @@ def write(frame: pd.DataFrame, path: Path) -> None:
     frame.to_csv(path, index=False, float_format=FLOAT_FORMAT, lineterminator="\n")
 
 
-def _read_csv(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read a table and check its columns.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV file.
+    columns : sequence of str
+        Columns that it must have; others are left out.
+
+    Returns
+    -------
+    DataFrame
+        The columns in the given order; names and hashes are text even where they look like
+        numbers.
+
+    Raises
+    ------
+    TableError
+        If the file or a column is missing; names it.
+    """
     try:
-        frame = pd.read_csv(path)
+        frame = pd.read_csv(path, dtype=dict.fromkeys(TEXT_COLUMNS, str))
     except (FileNotFoundError, pd.errors.EmptyDataError) as error:
-        raise TableError(f"{path}: missing or empty; run again") from error
+        raise TableError(f"{path}: missing or empty; make it again") from error
     for column in columns:
         if column not in frame.columns:
-            raise TableError(f"{path}: column {column} is missing; run again with this driver")
+            raise TableError(f"{path}: column {column} is missing; make it again")
     return frame[list(columns)]
+
+
+def read_scale(directory: Path) -> dict[str, Any]:
+    """Read scale.json: the scale, what was left out of sweeps, why profiles were skipped."""
+    path = directory / "scale.json"
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise TableError(f"{path}: no such file; build the tables") from error
+    return content
 
 
 def _read_events(path: Path) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,10 @@ class Campaign:
         The scale.
     noise : float
         Relative spread of times; bytes spread by a tenth of it.
+    experiments : collection of str
+        Write only these; all by default.
+    skip_profile : str
+        Why the profiled run was skipped; it is written by default.
     """
 
     root: Path
@@ -74,6 +78,8 @@ class Campaign:
     repetitions: int = 1
     thin: bool = True
     noise: float = 0.06
+    experiments: Collection[str] = ()
+    skip_profile: str = ""
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(7)
@@ -243,7 +249,7 @@ class Campaign:
             "kind": "replay",
             "trace": {
                 "file": f"build/traces/{name}{operations}.trace",
-                "crc32c": f"{operations:08x}",
+                "crc32c": operations,
                 "records": operations,
             },
             "operations": operations,
@@ -262,6 +268,7 @@ class Campaign:
                 "obsolete_bytes": 0,
             },
             "verified": {"reads": read, "found": read, "not_found": 0, "scanned_records": 0},
+            "_pair": pair,
             "_stall_us": stall_us,
             "_means": latency,
         }
@@ -290,6 +297,8 @@ class Campaign:
         repetition: int,
         profile: bool = False,
     ) -> None:
+        if self.experiments and experiment not in self.experiments:
+            return
         run = f"{len(self.runs) + 1:016x}"
         factor = point.get("factor", self.factor)
         self.runs.append(
@@ -305,6 +314,10 @@ class Campaign:
         )
         directory = self.raw / run
         directory.mkdir(parents=True)
+        if profile and self.skip_profile:
+            status = {"status": "skipped", "reason": self.skip_profile}
+            (directory / "profile.json").write_text(json.dumps(status))
+            return
         self._timeline(phases).to_csv(directory / "timeline.csv", index=False)
         if engine == "pristine":
             for phase in phases:
@@ -338,13 +351,13 @@ class Campaign:
                 "compressibility": 0.5,
                 "key_order": "hashed",
                 "timeline_interval_ms": 100,
-                "phases": [],
+                "phases": [{"name": p["name"], "workload": p["_pair"]} for p in phases],
             },
             "host": {
                 "cpu": "Intel Xeon Gold 6248",
                 "cores": 2,
                 "memory_bytes": 25 * 10**9,
-                "kernel": "6.1.0",
+                "kernel": "Linux 6.1.0-30-amd64",
                 "os": "Debian GNU/Linux 12",
                 "filesystem": "tmpfs",
             },

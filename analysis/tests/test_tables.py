@@ -12,7 +12,10 @@ from recompact import tables
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
-    campaign = Campaign(tmp_path_factory.mktemp("campaign"))
+    campaign = Campaign(
+        tmp_path_factory.mktemp("campaign"),
+        experiments={"ldc_latency", "ldc_profile", "lwc_eq1", "noise"},
+    )
     campaign.write()
     return campaign
 
@@ -96,13 +99,13 @@ def test_pristine_has_no_counters_of_the_seams(copy):
     assert "write_amplification_device" in metrics
 
 
-def test_fluctuation_leaves_out_idle_intervals_and_the_last():
+def test_fluctuation_leaves_out_idle_and_starved_intervals_and_the_last():
     intervals = pd.DataFrame(
         {
-            "reads": [0, 0, 0, 0],
-            "writes": [5, 0, 5, 1],
-            "mean_write_latency_us": [10.0, 0.0, 40.0, 9000.0],
-            "mean_read_latency_us": [0.0, 0.0, 0.0, 0.0],
+            "reads": [0, 0, 0, 0, 0],
+            "writes": [5, 0, 5, 1, 5],
+            "mean_write_latency_us": [10.0, 0.0, 40.0, 2.0, 9000.0],
+            "mean_read_latency_us": [0.0, 0.0, 0.0, 0.0, 0.0],
         }
     )
     assert dict(tables.fluctuation_metrics(intervals)) == {"write_latency_fluctuation": 4.0}
@@ -166,15 +169,23 @@ def test_tables_hold_no_path_of_the_host(copy):
         assert "/secret" not in table.read_text(), table.name
 
 
-def test_a_skipped_profile_is_noted_with_its_reason(copy):
-    run = run_of(copy, "ldc_profile", profile=True)
-    shutil.rmtree(copy / "raw" / run)
-    (copy / "raw" / run).mkdir()
-    status = {"status": "skipped", "reason": "perf is not installed"}
-    (copy / "raw" / run / "profile.json").write_text(json.dumps(status))
-    out = build(copy)
-    scale = json.loads((out / "scale.json").read_text())
-    assert scale["skipped_profiles"] == {run: "perf is not installed"}
+def test_a_run_named_by_digits_only_keeps_its_name(copy):
+    old, new = run_of(copy, "ldc_profile", profile=True), "0000000000001e10"
+    plan = (copy / "plan.json").read_text()
+    (copy / "plan.json").write_text(plan.replace(old, new))
+    (copy / "raw" / old).rename(copy / "raw" / new)
+    for path in (copy / "raw" / new).iterdir():
+        path.write_text(path.read_text().replace(old, new))
+    profile = pd.read_csv(build(copy) / "profile.csv", dtype=str)
+    assert set(profile.run) == {new}
+
+
+def test_a_skipped_profile_is_noted_with_its_reason(tmp_path):
+    campaign = Campaign(tmp_path, experiments={"ldc_profile"}, skip_profile="no perf here")
+    campaign.write()
+    out = build(tmp_path)
+    run = run_of(tmp_path, "ldc_profile", profile=True)
+    assert tables.read_scale(out)["skipped_profiles"] == {run: "no perf here"}
     assert len(pd.read_csv(out / "profile.csv")) == 0
 
 

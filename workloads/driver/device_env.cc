@@ -185,9 +185,8 @@ void DeviceEnv::ChargeRead(const File& file, uint64_t offset, uint64_t length,
   }
   Request request;
   request.direction = Request::kRead;
-  request.request_class = (is_background_thread || sequential)
-                              ? Request::kStream
-                              : Request::kUser;
+  request.request_class =
+      (is_background_thread || sequential) ? Request::kStream : Request::kUser;
   request.address = file.address + offset;
   request.length = length;
   request.stream_unit_bytes = parameters_.read_ahead_bytes;
@@ -280,8 +279,8 @@ int64_t DeviceEnv::DirtyWaitLocked(int64_t now_ns, int64_t completion_ns,
 void DeviceEnv::ChargeSync(int64_t last_completion_ns) {
   syncs_.fetch_add(1, std::memory_order_relaxed);
   if (model_ == nullptr) return;
-  const int64_t latency_ns = static_cast<int64_t>(
-      parameters_.sync_latency_us * 1e3 / scale_factor_);
+  const int64_t latency_ns =
+      static_cast<int64_t>(parameters_.sync_latency_us * 1e3 / scale_factor_);
   clock_.WaitUntilNs(std::max(last_completion_ns, clock_.NowNs()) + latency_ns);
 }
 

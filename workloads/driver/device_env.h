@@ -22,12 +22,12 @@ struct DeviceCounters {
   uint64_t reads = 0;
   uint64_t writes = 0;
   uint64_t syncs = 0;
-  uint64_t busy_us = 0;  // Time with at least one request on the device
+  uint64_t busy_us = 0;          // Time with at least one request on the device
   uint64_t page_cache_hits = 0;  // Pages
   uint64_t page_cache_misses = 0;
   uint64_t unsubmitted_bytes = 0;  // Appended, waiting to fill a unit
-  uint64_t max_lag_us = 0;  // Since the last call of Counters()
-  uint64_t lost_us = 0;     // See VirtualClock
+  uint64_t max_lag_us = 0;         // Since the last call of Counters()
+  uint64_t lost_us = 0;            // See VirtualClock
 };
 
 // Charges the I/O on files under one directory to a modelled device: counts

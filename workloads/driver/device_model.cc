@@ -46,8 +46,7 @@ class Ssd : public DeviceModel {
     bus = std::max({now_ns, channel, bus}) +
           TransferNs(request.length, read ? parameters_.read_bandwidth_mb_s
                                           : parameters_.write_bandwidth_mb_s);
-    channel =
-        bus + std::llround(latency_us * 1e3 * PositioningShare(request));
+    channel = bus + std::llround(latency_us * 1e3 * PositioningShare(request));
     return channel;
   }
 

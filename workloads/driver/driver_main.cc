@@ -40,7 +40,8 @@ Status ParseFlags(int argc, char** argv, Flags* flags) {
   flags->lock = std::string(temporary != nullptr ? temporary : "/tmp") +
                 "/recompact.lock";
   opterr = 0;
-  for (int flag; (flag = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
+  for (int flag;
+       (flag = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
     if (flag == 's') flags->spec = optarg;
     if (flag == 'o') flags->out = optarg;
     if (flag == 'd') flags->data_dir = optarg;

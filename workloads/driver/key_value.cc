@@ -11,17 +11,19 @@ namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 
+// The length comes first, so that a value that was cut off shows it.
 struct ValueHeader {
-  uint64_t key_number;
-  uint32_t version;
   uint32_t length;
+  uint32_t version;
+  uint64_t key_number;
 };
 static_assert(sizeof(ValueHeader) == kValueHeaderBytes,
               "the header is copied as it lies");
 
 // The buffer is made of pieces, each of random bytes and then the bytes that
-// stand one piece before, which Snappy stores as a copy.  A few bytes of a piece
-// go to Snappy's tags and to those that it passes before it sees the copy.
+// stand one piece before, which Snappy stores as a copy.  A few bytes of a
+// piece go to Snappy's tags and to those that it passes before it sees the
+// copy.
 constexpr int kPieceBytes = 100;
 constexpr int kSnappyOverheadBytes = 7;
 
@@ -114,8 +116,8 @@ const char* ValueGenerator::BodyOf(uint64_t key_number,
 
 void ValueGenerator::Generate(uint64_t key_number, uint32_t version,
                               uint32_t length, char* value) const {
-  assert(length <= kMaxValueBytes);
-  const ValueHeader header = {key_number, version, length};
+  assert(length > 0 && length <= kMaxValueBytes);
+  const ValueHeader header = {length, version, key_number};
   const size_t header_bytes = std::min<size_t>(length, sizeof(header));
   std::memcpy(value, &header, header_bytes);
   std::memcpy(value + header_bytes, BodyOf(key_number, version),
@@ -124,8 +126,8 @@ void ValueGenerator::Generate(uint64_t key_number, uint32_t version,
 
 bool ValueGenerator::Matches(uint64_t key_number, uint32_t version,
                              const char* value, size_t size) const {
-  if (size > kMaxValueBytes) return false;
-  const ValueHeader header = {key_number, version, static_cast<uint32_t>(size)};
+  if (size == 0 || size > kMaxValueBytes) return false;
+  const ValueHeader header = {static_cast<uint32_t>(size), version, key_number};
   const size_t header_bytes = std::min(size, sizeof(header));
   return std::memcmp(value, &header, header_bytes) == 0 &&
          std::memcmp(value + header_bytes, BodyOf(key_number, version),

@@ -29,9 +29,9 @@ bool DecodeKey(const char* key, size_t size, KeyOrder order,
                uint64_t* key_number);
 
 // Makes and checks self-verifying values.  A value is a pure function of
-// (key_number, version, length, compressibility): a header of kValueHeaderBytes (key
-// number, version, length; cut off if the value is shorter) and a slice of one
-// buffer that Snappy shrinks to "compressibility" of its size, at an offset
+// (key_number, version, length, compressibility): a header of kValueHeaderBytes
+// (length, version, key number; cut off if the value is shorter) and a slice of
+// one buffer that Snappy shrinks to "compressibility" of its size, at an offset
 // drawn from key number and version.  Immutable and so safe to share.
 class ValueGenerator {
  public:
@@ -39,7 +39,7 @@ class ValueGenerator {
   explicit ValueGenerator(double compressibility);
 
   // Writes the value to value[0, length).
-  // REQUIRES: length <= kMaxValueBytes
+  // REQUIRES: 0 < length <= kMaxValueBytes
   void Generate(uint64_t key_number, uint32_t version, uint32_t length,
                 char* value) const;
 

@@ -51,9 +51,8 @@ class Replay::Client : private Store::Visitor {
 
  private:
   bool Owns(uint64_t key_number) const {
-    return range_.threads == 1 ||
-           MixBits(key_number) % range_.threads ==
-               static_cast<uint64_t>(index_);
+    return range_.threads == 1 || MixBits(key_number) % range_.threads ==
+                                      static_cast<uint64_t>(index_);
   }
   Status Perform(const TraceRecord& record);
   Status Write(const TraceRecord& record);
@@ -191,8 +190,8 @@ Status Replay::Client::CheckRead(uint64_t key_number, bool found) const {
 }
 
 Status Replay::Client::Scan(const TraceRecord& record) {
-  key_is_present_ = Owns(record.key_number) &&
-                    replay_->versions_->Present(record.key_number);
+  key_is_present_ =
+      Owns(record.key_number) && replay_->versions_->Present(record.key_number);
   last_key_.clear();
   scanned_records_ = scanned_bytes_ = 0;
   scan_status_ = Status::OK();
@@ -244,12 +243,10 @@ Status Replay::Client::CheckScanned(std::string_view key,
                                 value.size())) {
     return Status::OK();
   }
-  return WrongValue(key_number,
-                    "a scan found " +
-                        DescribeValue(value.data(), value.size()) +
-                        ", the last write was version " +
-                        std::to_string(newest) +
-                        (versions.Present(key_number) ? "" : ", a delete"));
+  return WrongValue(
+      key_number, "a scan found " + DescribeValue(value.data(), value.size()) +
+                      ", the last write was version " + std::to_string(newest) +
+                      (versions.Present(key_number) ? "" : ", a delete"));
 }
 
 Status Replay::Client::WrongValue(uint64_t key_number,
@@ -280,8 +277,9 @@ Status Replay::Run(const Range& range) {
   const int64_t start_ns = Clock::Monotonic()->NowNs();
   std::vector<std::thread> threads;
   for (int i = 0; i < range.threads; i++) {
-    threads.emplace_back(
-        [this, &range, i, start_ns] { Client(this, range, i, start_ns).Run(); });
+    threads.emplace_back([this, &range, i, start_ns] {
+      Client(this, range, i, start_ns).Run();
+    });
   }
   for (std::thread& thread : threads) thread.join();
   std::lock_guard<std::mutex> lock(mutex_);

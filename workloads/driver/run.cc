@@ -98,8 +98,8 @@ Status Run::OpenTraces() {
     status = OpenTrace(spec_.phases[i].trace);
     if (status.ok()) {
       const std::string index = std::to_string(i);
-      status = RangeOf(spec_.phases[i],
-                       spec_.path + ": phases[" + index + "]", &range);
+      status = RangeOf(spec_.phases[i], spec_.path + ": phases[" + index + "]",
+                       &range);
     }
   }
   if (!status.ok()) return status;
@@ -122,21 +122,21 @@ Status Run::RangeOf(const Phase& phase, const std::string& where,
                     Range* range) {
   range->trace = traces_.at(phase.trace);
   const uint64_t records = range->trace->record_count();
-  if (phase.start > records || phase.count.value_or(0) > records - phase.start) {
-    return Status::BadInput(where + ".count",
-                            "records " + std::to_string(phase.start) + " to " +
-                                std::to_string(phase.start +
-                                               phase.count.value_or(0)) +
-                                " are not in the trace of " +
-                                std::to_string(records),
-                            "correct start and count");
+  if (phase.start > records ||
+      phase.count.value_or(0) > records - phase.start) {
+    return Status::BadInput(
+        where + ".count",
+        "records " + std::to_string(phase.start) + " to " +
+            std::to_string(phase.start + phase.count.value_or(0)) +
+            " are not in the trace of " + std::to_string(records),
+        "correct start and count");
   }
   const uint64_t count = phase.count.value_or(records - phase.start);
   if (phase.warmup_operations >= count) {
-    return Status::BadInput(where + ".warmup_operations",
-                            "leave nothing to measure of " +
-                                std::to_string(count) + " operations",
-                            "correct the specification");
+    return Status::BadInput(
+        where + ".warmup_operations",
+        "leave nothing to measure of " + std::to_string(count) + " operations",
+        "correct the specification");
   }
   range->first = phase.start;
   range->warmup = phase.warmup_operations;
@@ -186,15 +186,14 @@ Status Run::OpenStore() {
   env_ = std::make_unique<DeviceEnv>(leveldb::Env::Default(), spec_.device,
                                      spec_.scale_factor, database_,
                                      Clock::Monotonic());
-  Status status = OpenLevelDbStore(database_, spec_.engine_options,
-                                   event_log_path_, spec_.path, env_.get(),
-                                   &store_);
+  Status status =
+      OpenLevelDbStore(database_, spec_.engine_options, event_log_path_,
+                       spec_.path, env_.get(), &store_);
   if (!status.ok()) return status;
   counters_ = std::make_unique<CounterSource>(store_.get(), env_.get(),
                                               progress_.get(), event_log_path_);
-  timeline_ = std::make_unique<Timeline>(store_.get(), env_.get(),
-                                         progress_.get(),
-                                         spec_.timeline_interval_ms);
+  timeline_ = std::make_unique<Timeline>(
+      store_.get(), env_.get(), progress_.get(), spec_.timeline_interval_ms);
   return status;
 }
 
@@ -251,9 +250,9 @@ Status Run::ReplayPhase(const Phase& phase, PhaseResult* result) {
   if (!status.ok()) return status;
   std::vector<float> latencies_us(range.count);
   BeginMeasuring(phase);
-  status = replay.Run({range.trace.get(), range.first + range.warmup,
-                       range.count, phase.rate_ops_s, phase.threads,
-                       latencies_us.data()});
+  status =
+      replay.Run({range.trace.get(), range.first + range.warmup, range.count,
+                  phase.rate_ops_s, phase.threads, latencies_us.data()});
   EndMeasuring(result);
   if (status.ok()) status = store_->Health();
   if (!status.ok()) return status;
@@ -263,9 +262,9 @@ Status Run::ReplayPhase(const Phase& phase, PhaseResult* result) {
 Status Run::SummarizeLatencies(const Range& range,
                                std::vector<float> latencies_us,
                                PhaseResult* result) {
-  Status status = WriteFile(
-      output_directory_ + "/latency." + result->phase->name + ".f32",
-      latencies_us.data(), latencies_us.size() * sizeof(float));
+  Status status =
+      WriteFile(output_directory_ + "/latency." + result->phase->name + ".f32",
+                latencies_us.data(), latencies_us.size() * sizeof(float));
   // One group after the other, to hold no more than two copies.
   for (int g = 0; g < kOperationGroupCount && status.ok(); g++) {
     std::vector<float> group;

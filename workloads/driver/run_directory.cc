@@ -78,8 +78,8 @@ Status PrepareOutputDirectory(const std::string& path, const std::string& run) {
       return Status::BadInput(
           record.string(),
           "holds the result of " +
-              (other.empty() ? "an unknown run" : "run " + other) + ", not of " +
-              run,
+              (other.empty() ? "an unknown run" : "run " + other) +
+              ", not of " + run,
           "give --out a directory of its own");
     }
   }
@@ -107,8 +107,9 @@ Status PrepareDatabaseDirectory(const std::string& path) {
 Status CopyDatabase(const std::string& from, const std::string& to) {
   std::error_code error;
   if (!fs::exists(fs::path(from) / "CURRENT", error)) {
-    return Status::BadInput(from, "no database to start from",
-                            "repeat the run that builds it, with keep_database");
+    return Status::BadInput(
+        from, "no database to start from",
+        "repeat the run that builds it, with keep_database");
   }
   fs::copy(from, to, error);
   if (error) return SystemError(to, "cannot copy " + from, error.value());

@@ -46,20 +46,15 @@ double Round(double value) { return std::round(value * 1e3) / 1e3; }
 
 Json ToJson(const LatencySummary& summary) {
   if (summary.count == 0) return Json::object({{"count", 0}});
-  return {{"count", summary.count},
-          {"mean", Round(summary.mean)},
-          {"p50", Round(summary.p50)},
-          {"p90", Round(summary.p90)},
-          {"p95", Round(summary.p95)},
-          {"p99", Round(summary.p99)},
-          {"p99_9", Round(summary.p99_9)},
-          {"p99_99", Round(summary.p99_99)},
+  return {{"count", summary.count},        {"mean", Round(summary.mean)},
+          {"p50", Round(summary.p50)},     {"p90", Round(summary.p90)},
+          {"p95", Round(summary.p95)},     {"p99", Round(summary.p99)},
+          {"p99_9", Round(summary.p99_9)}, {"p99_99", Round(summary.p99_99)},
           {"max", Round(summary.max)}};
 }
 
 Json ToJson(const PhaseResult& result) {
-  Json json = {{"name", result.phase->name},
-               {"kind", result.phase->kind_name}};
+  Json json = {{"name", result.phase->name}, {"kind", result.phase->kind_name}};
   if (result.trace != nullptr) {
     json["trace"] = {
         {"file",
@@ -83,11 +78,10 @@ Json ToJson(const PhaseResult& result) {
       result.end.levels.is_null() ? Json::array() : result.end.levels;
   json["space"] =
       result.end.space.is_null() ? Json::object() : result.end.space;
-  json["verified"] = {
-      {"reads", result.totals.found + result.totals.not_found},
-      {"found", result.totals.found},
-      {"not_found", result.totals.not_found},
-      {"scanned_records", result.totals.scanned_records}};
+  json["verified"] = {{"reads", result.totals.found + result.totals.not_found},
+                      {"found", result.totals.found},
+                      {"not_found", result.totals.not_found},
+                      {"scanned_records", result.totals.scanned_records}};
   return json;
 }
 

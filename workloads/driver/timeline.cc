@@ -77,8 +77,8 @@ void Timeline::Start(const std::string& phase) {
   EngineState state;
   Sample first = TakeSample(&state);
   progress_->TakeMaxLatencyNs();
-  thread_ = std::thread(&Timeline::SampleUntilStopped, this, phase,
-                        std::move(first));
+  thread_ =
+      std::thread(&Timeline::SampleUntilStopped, this, phase, std::move(first));
 }
 
 void Timeline::Stop() {
@@ -98,8 +98,7 @@ void Timeline::SampleUntilStopped(std::string phase, Sample first) {
     {
       // Intervals that the sampling itself has slept through are left out.
       const int64_t passed = (NowNs() - start_ns) / interval_ns_;
-      const int64_t wait_ns =
-          start_ns + (passed + 1) * interval_ns_ - NowNs();
+      const int64_t wait_ns = start_ns + (passed + 1) * interval_ns_ - NowNs();
       std::unique_lock<std::mutex> lock(mutex_);
       stop = stopped_.wait_for(lock, std::chrono::nanoseconds(wait_ns),
                                [this] { return stop_; });
@@ -133,11 +132,11 @@ void Timeline::AppendRow(const std::string& phase, int64_t phase_start_ns,
           MeanUs(latency_ns[read], operations[read]) +
           MeanUs(latency_ns[write], operations[write]) +
           MeanUs(progress_->TakeMaxLatencyNs(), all_operations > 0 ? 1 : 0);
-  csv_ += CounterCell(earlier.engine, later.engine, {"block_cache_hits"}) +
-          CounterCell(earlier.engine, later.engine, {"block_cache_misses"}) +
-          CounterCell(
-              earlier.engine, later.engine,
-              {"stall_slowdown_us", "stall_memtable_us", "stall_l0_us"});
+  csv_ +=
+      CounterCell(earlier.engine, later.engine, {"block_cache_hits"}) +
+      CounterCell(earlier.engine, later.engine, {"block_cache_misses"}) +
+      CounterCell(earlier.engine, later.engine,
+                  {"stall_slowdown_us", "stall_memtable_us", "stall_l0_us"});
   csv_ += SpaceCell(state, "live_bytes") + SpaceCell(state, "pinned_bytes") +
           SpaceCell(state, "pending_bytes") +
           SpaceCell(state, "obsolete_bytes");

@@ -65,9 +65,12 @@ std::string DefectOf(const TraceRecord& record, uint64_t key_count) {
     return "the key number " + std::to_string(record.key_number) +
            ", not below the key count " + std::to_string(key_count);
   }
-  if (IsWrite(record.operation) && record.length > kMaxValueBytes) {
-    return "a value of " + std::to_string(record.length) +
-           " bytes, more than " + std::to_string(kMaxValueBytes);
+  if (record.operation == Operation::kInsert ||
+      record.operation == Operation::kUpdate) {
+    if (record.length == 0 || record.length > kMaxValueBytes) {
+      return "a value of " + std::to_string(record.length) +
+             " bytes, not from 1 to " + std::to_string(kMaxValueBytes);
+    }
   }
   return std::string();
 }
@@ -86,10 +89,9 @@ Status Trace::Corrupt(const std::string& what) const {
 Status Trace::Open(const std::string& path, std::unique_ptr<Trace>* trace) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
-    return Status::BadInput(path,
-                            std::string("cannot open the trace: ") +
-                                std::strerror(errno),
-                            "write the trace first or correct the path");
+    return Status::BadInput(
+        path, std::string("cannot open the trace: ") + std::strerror(errno),
+        "write the trace first or correct the path");
   }
   std::unique_ptr<Trace> opened(new Trace(path, fd));
   Status status = opened->ReadHeader();
@@ -175,9 +177,9 @@ Status Trace::ReadRecords(uint64_t first, uint64_t count,
                           TraceRecord* records) const {
   if (!ReadFully(fd_, sizeof(TraceHeader) + first * sizeof(TraceRecord),
                  count * sizeof(TraceRecord), records)) {
-    return Corrupt("cannot read record " + std::to_string(first) + ": " +
-                   (errno == 0 ? "the file became shorter"
-                               : std::strerror(errno)));
+    return Corrupt(
+        "cannot read record " + std::to_string(first) + ": " +
+        (errno == 0 ? "the file became shorter" : std::strerror(errno)));
   }
   return Status::OK();
 }

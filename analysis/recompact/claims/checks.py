@@ -13,7 +13,7 @@ from scipy import stats
 from recompact import models
 from recompact.claims.judgement import Band
 from recompact.declarations import Declaration
-from recompact.results import MissingCell, Results
+from recompact.results import MissingCell, Results, Stamp
 from recompact.statistics import Estimate, MedianInterval, PairedRatio, ShareFloor
 
 Scalars = dict[str, str | int | float | bool]
@@ -68,9 +68,9 @@ class Check(Declaration):
         """Experiments that the check looks at."""
         return (self.experiment,)
 
-    def suspicions(self, results: Results) -> tuple[str, ...]:
-        """Collect the driver's reasons to doubt a run that the check looks at."""
-        return results.stamp(self.experiments).suspect
+    def stamp(self, results: Results) -> Stamp:
+        """Collect the conditions of the runs that the check looks at."""
+        return results.stamp(self.experiments)
 
     def evidence(self, results: Results) -> Evidence:
         """Measure; raises `MissingCell` if a value was not measured."""
@@ -277,9 +277,9 @@ class ProfileShare(Check):
     group: str
     rank: int | None = None
 
-    def suspicions(self, results: Results) -> tuple[str, ...]:
-        """Collect the driver's reasons to doubt a profiled run."""
-        return results.stamp(self.experiments, profiled=True).suspect
+    def stamp(self, results: Results) -> Stamp:
+        """Collect the conditions of the profiled runs."""
+        return results.stamp(self.experiments, profiled=True)
 
     def evidence(self, results: Results) -> Evidence:
         """Compare the share with the shares ranked before and after it."""

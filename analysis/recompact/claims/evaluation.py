@@ -90,7 +90,9 @@ def _judge_claim(
         is_time_metric=claim.check.time,
         rules=claims.rules,
     )
-    suspect = claim.check.suspicions(results)
-    notes = [judgement.reason, evidence.remark, *(f"suspect: {reason}" for reason in suspect)]
+    stamp = claim.check.stamp(results)
+    notes = [judgement.reason, evidence.remark]
+    if stamp.suspect:
+        notes.append(f"{len(stamp.suspect)} of {len(stamp.runs)} runs are suspect")
     reason = "; ".join(note for note in notes if note)
     return evidence.measured, judgement.verdict, reason

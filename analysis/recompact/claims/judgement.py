@@ -165,4 +165,3 @@ def _widened(estimate: Estimate, floor: float) -> tuple[float, float]:
         low if estimate.low is None else min(low, estimate.low),
         high if estimate.high is None else max(high, estimate.high),
     )
-

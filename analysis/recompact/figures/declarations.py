@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
@@ -11,6 +12,15 @@ from pydantic import Field, model_validator
 from recompact.declarations import Declaration, DeclarationError, load
 
 Unit = Literal["1", "ops/s", "us", "ms", "MB/s", "GiB"]
+
+
+@dataclass(frozen=True)
+class EngineStyle:
+    """How an engine looks, as engines.yaml declares it."""
+
+    label: str
+    colour: str
+    marker: str
 
 
 class PaperData(Declaration):

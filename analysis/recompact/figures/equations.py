@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.axes
@@ -13,9 +15,8 @@ from recompact import models
 from recompact.claims.checks import compaction_sizes
 from recompact.figures import data as rows
 from recompact.figures import style
-from recompact.figures.declarations import Figure
-from recompact.figures.style import EngineStyle
-from recompact.results import MissingCell, Results
+from recompact.figures.declarations import EngineStyle, Figure
+from recompact.results import MissingCell, NotPermitted, Results
 
 FANOUT, LOAD, MIX = "ldc_fanout", "lwc_load", "ldc_mix"
 MEGABYTE = 1e6
@@ -26,6 +27,18 @@ THEOREM_22 = "Thm 2.2: tables and blocks per get"
 EQUATION_1 = "Eq. 1: throughput from amplification"
 EQUATION_2 = "Eq. 2: throughput over write ratio"
 EQUATION_3 = "Eq. 3: longest write over k"
+FANOUT_LABEL = "fan-out k"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel of the performance model: how it is collected and what its axes are."""
+
+    title: str
+    collect: Callable[[Results], pd.DataFrame]
+    x_label: str
+    y_label: str
+    logarithmic: bool
 
 
 def compaction_bytes_by_level(
@@ -95,46 +108,38 @@ def ldc_equations(
     the measured pure-write and pure-read throughput, Eq. 3 the mean number of upper SSTables
     per compaction and the bytes that reads take from the device.
     """
-    engine = results.planned(FANOUT).engine.iloc[0]
-    look = styles[engine]
-    panels: list[tuple[str, str, Callable[[Results], pd.DataFrame]]] = [
-        (THEOREM_21_K, "fan-out k", write_amplification_over_fanout),
-        (THEOREM_21_N, "n / b (SSTables)", write_amplification_over_data),
-        (THEOREM_22, "fan-out k", lookups_over_fanout),
-        (EQUATION_1, "", throughput_from_amplification),
-        (EQUATION_2, "write ratio r_w", throughput_over_write_ratio),
-        (EQUATION_3, "fan-out k", tail_latency_over_fanout),
-    ]
-    data = rows.combine([collect(results) for _, _, collect in panels])
+    look = styles[results.planned(FANOUT).engine.iloc[0]]
     figure, axes_list = style.new_figure(3, rows=2, width=10.5, height=6.6)
-    for axes, (panel, x_label, _) in zip(axes_list, panels, strict=True):
-        here = data[data.panel == panel]
-        axes.set_title(panel)
-        axes.set_xlabel(x_label)
-        if panel == EQUATION_1:
-            _equation_1(axes, here, look)
+    frames = []
+    for axes, panel in zip(axes_list, PANELS, strict=True):
+        axes.set_title(panel.title)
+        try:
+            frames.append(panel.collect(results))
+        except NotPermitted as reason:
+            axes.axis("off")
+            text = textwrap.fill(f"Not drawn: {reason}", 40)
+            axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center")
         else:
-            _model_and_measured(axes, here, look)
-        if x_label == "fan-out k":
-            axes.set_xscale("log")
-            style.sweep_ticks(axes, _thinned(sorted({float(x) for x in here.x})))
-    for panel, label, scale in [
-        (THEOREM_21_K, "write amplification", "log"),
-        (THEOREM_21_N, "write amplification", "linear"),
-        (THEOREM_22, "per get", "linear"),
-        (EQUATION_1, "user data (MB/s)", "log"),
-        (EQUATION_2, "operations per second", "linear"),
-        (EQUATION_3, "latency (ms)", "log"),
-    ]:
-        axes = next(axes for axes in axes_list if axes.get_title() == panel)
-        axes.set_yscale(scale)
-        axes.set_ylabel(label)
-        _headroom(axes, scale)
-        if scale == "log":
-            style.plain_log_ticks(axes.yaxis)
-        axes.legend(loc="upper left" if panel != EQUATION_2 else "upper right")
+            _draw_panel(axes, panel, frames[-1], look)
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
-    return rows.Drawing(figure, data)
+    return rows.Drawing(figure, rows.combine(frames))
+
+
+def _draw_panel(
+    axes: matplotlib.axes.Axes, panel: Panel, data: pd.DataFrame, look: EngineStyle
+) -> None:
+    if panel.title == EQUATION_1:
+        _equation_1(axes, data, look)
+    else:
+        _model_and_measured(axes, data, look)
+    if panel.x_label == FANOUT_LABEL:
+        axes.set_xscale("log")
+        style.sweep_ticks(axes, _thinned(sorted({float(x) for x in data.x})))
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    axes.set_yscale("log" if panel.logarithmic else "linear")
+    _headroom(axes)
+    axes.legend(loc="upper right" if panel.title == EQUATION_2 else "upper left")
 
 
 def write_amplification_over_fanout(results: Results) -> pd.DataFrame:
@@ -262,7 +267,10 @@ def tail_latency_over_fanout(results: Results) -> pd.DataFrame:
     deep = compactions[compactions.level > 1].groupby("run")[["inputs_upper", "count"]].sum()
     upper = deep.inputs_upper / deep["count"]
     bandwidth = _bandwidth(results, FANOUT, "write")
-    runs = runs[runs.run.isin(upper.index)]
+    for row in runs[~runs.run.isin(upper.index)].to_dict("records"):
+        raise MissingCell(
+            f"experiment {FANOUT}, fan-out {row['fanout']}: no compaction below level 1"
+        )
     model = _median_by_x(
         runs.assign(
             model=[
@@ -303,10 +311,7 @@ def _bandwidth(results: Results, experiment: str, direction: str) -> float:
     device = results.rows("specifications", experiment).device.iloc[0]
     key = f"{direction}_bandwidth_mb_s"
     if not device.get(key):
-        raise MissingCell(
-            f"experiment {experiment}: device {device['id']} states no {key}; "
-            "add it to workloads/devices.yaml"
-        )
+        raise NotPermitted(f"device {device['id']} states no {key} in workloads/devices.yaml")
     return float(device[key]) * MEGABYTE
 
 
@@ -397,11 +402,12 @@ def _equation_1(axes: matplotlib.axes.Axes, data: pd.DataFrame, look: EngineStyl
     axes.grid(axis="x", visible=False)
 
 
-def _headroom(axes: matplotlib.axes.Axes, scale: str) -> None:
+def _headroom(axes: matplotlib.axes.Axes) -> None:
     """Leave room for the legend above the data."""
     low, high = axes.get_ylim()
-    if scale == "log":
+    if axes.get_yscale() == "log":
         axes.set_ylim(low, high * (high / low) ** 0.5)
+        style.plain_log_ticks(axes.yaxis)
     else:
         axes.set_ylim(0, high * 1.45)
 
@@ -455,3 +461,21 @@ def _compaction_bars(
 
 def _expansion(expand: bool) -> str:
     return "inputs expanded" if expand else "one victim"
+
+
+PANELS = (
+    Panel(THEOREM_21_K, write_amplification_over_fanout, FANOUT_LABEL, "write amplification", True),
+    Panel(
+        THEOREM_21_N,
+        write_amplification_over_data,
+        "n / b (SSTables)",
+        "write amplification",
+        False,
+    ),
+    Panel(THEOREM_22, lookups_over_fanout, FANOUT_LABEL, "per get", False),
+    Panel(EQUATION_1, throughput_from_amplification, "", "user data (MB/s)", True),
+    Panel(
+        EQUATION_2, throughput_over_write_ratio, "write ratio r_w", "operations per second", False
+    ),
+    Panel(EQUATION_3, tail_latency_over_fanout, FANOUT_LABEL, "latency (ms)", True),
+)

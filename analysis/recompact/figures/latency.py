@@ -8,11 +8,11 @@ import pandas as pd
 
 from recompact.figures import data as rows
 from recompact.figures import style
-from recompact.figures.declarations import Figure
-from recompact.figures.style import EngineStyle
+from recompact.figures.declarations import EngineStyle, Figure
 from recompact.results import Results
+from recompact.tables import latency_extremes
 
-OPERATIONS = {"write": "writes", "read": "reads"}
+OPERATIONS = ("write", "read")
 FLUCTUATION = "largest / smallest"
 
 
@@ -30,10 +30,8 @@ def latency_over_time(
     paper = entry.paper_data.values["write"][FLUCTUATION] if entry.paper_data else None
     figure, panels = style.new_figure(1, rows=2, height=4.6)
     frames = []
-    for place, (axes, (operation, count)) in enumerate(
-        zip(panels, OPERATIONS.items(), strict=True)
-    ):
-        intervals = timeline[timeline[count] > 0]
+    for place, (axes, operation) in enumerate(zip(panels, OPERATIONS, strict=True)):
+        intervals = timeline[timeline[f"{operation}s"] > 0]
         intervals = intervals.assign(value=intervals[f"mean_{operation}_latency_us"])
         frames.append(_curves(intervals, operation))
         fluctuation = results.select(experiment, f"{operation}_latency_fluctuation")
@@ -44,7 +42,8 @@ def latency_over_time(
         median = ratio[ratio.source == rows.MEDIAN].value.iloc[0]
         label = f"mean {operation} latency; largest / smallest = {median:.3g}"
         colour = styles[intervals.engine.iloc[0]].colour if place == 0 else style.PALETTE[1]
-        for number, (_, curve) in enumerate(intervals.groupby("repetition")):
+        curves = [curve for _, curve in intervals.groupby("repetition")]
+        for number, curve in enumerate(curves):
             axes.plot(
                 curve.time_s,
                 curve.value,
@@ -55,7 +54,7 @@ def latency_over_time(
             )
         if operation == "write" and paper is not None:
             axes.axhline(
-                intervals.value.min() * paper,
+                latency_extremes(curves[0], operation)[0] * paper,
                 color=style.PAPER_COLOUR,
                 linestyle="--",
                 linewidth=1,

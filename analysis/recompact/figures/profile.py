@@ -8,8 +8,7 @@ import pandas as pd
 
 from recompact.figures import data as rows
 from recompact.figures import style
-from recompact.figures.declarations import Figure
-from recompact.figures.style import EngineStyle
+from recompact.figures.declarations import EngineStyle, Figure
 from recompact.results import Results
 
 GROUPS, MODULES = "the paper's groups", "modules"

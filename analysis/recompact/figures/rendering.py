@@ -9,18 +9,19 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import pandas as pd
 
 from recompact import tables
 from recompact.declarations import DeclarationError
-from recompact.figures.data import Drawing
-from recompact.figures.declarations import Figure, load_figures
+from recompact.figures.data import DATA_COLUMNS, Drawing
+from recompact.figures.declarations import EngineStyle, Figure, load_figures
 from recompact.figures.equations import compaction_bytes_by_level, ldc_equations
 from recompact.figures.latency import latency_over_time
 from recompact.figures.noise import noise_ratios
 from recompact.figures.profile import time_by_module
-from recompact.figures.style import EngineStyle, theme
+from recompact.figures.style import finish, notice, theme
 from recompact.figures.sweeps import bars_over_sweep, lines_over_sweep, scale_models
-from recompact.results import MissingCell, Results
+from recompact.results import MissingCell, NotPermitted, Results
 
 FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], Drawing]] = {
     function.__name__: function
@@ -73,21 +74,26 @@ def render(
     out_dir.mkdir(parents=True, exist_ok=True)
     for figure in load_figures(figures_path).chosen(figure_ids):
         drawing = draw(results, figure, styles)
-        drawing.figure.savefig(out_dir / f"{figure.id}.png")
-        drawing.figure.savefig(out_dir / f"{figure.id}.svg", metadata={"Date": None})
+        with theme():
+            drawing.figure.savefig(out_dir / f"{figure.id}.png")
+            drawing.figure.savefig(out_dir / f"{figure.id}.svg", metadata={"Date": None})
         plt.close(drawing.figure)
         tables.write(drawing.data, out_dir / f"{figure.id}.csv")
 
 
 def draw(results: Results, figure: Figure, styles: Mapping[str, EngineStyle]) -> Drawing:
-    """Draw one figure; see `render`."""
+    """Draw one figure, or a notice where the host did not allow its runs; see `render`."""
     if figure.function not in FUNCTIONS:
         raise DeclarationError(
             f"figures.yaml: {figure.id}: no function {figure.function}; "
             f"there are {', '.join(sorted(FUNCTIONS))}"
         )
-    try:
-        with theme():
+    with theme():
+        try:
             return FUNCTIONS[figure.function](results, figure, styles)
-    except MissingCell as missing:
-        raise MissingCell(f"figure {figure.id}: {missing}") from missing
+        except NotPermitted as skipped:
+            drawn = notice(f"Not measured: {skipped}")
+            finish(drawn, f"{figure.panel}: {figure.title}", results.stamp(figure.experiments))
+            return Drawing(drawn, pd.DataFrame(columns=DATA_COLUMNS))
+        except MissingCell as missing:
+            raise MissingCell(f"figure {figure.id}: {missing}") from missing

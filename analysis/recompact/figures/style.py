@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.axes
@@ -23,15 +22,6 @@ MODEL_COLOUR = "#6b6b6b"
 PALETTE: Sequence[str] = sns.color_palette("colorblind").as_hex()
 SMALL_PRINT_POINTS = 6.0
 INCH_POINTS = 72
-
-
-@dataclass(frozen=True)
-class EngineStyle:
-    """How an engine looks, as engines.yaml declares it."""
-
-    label: str
-    colour: str
-    marker: str
 
 
 @contextmanager
@@ -85,8 +75,17 @@ def finish(figure: matplotlib.figure.Figure, title: str, stamp: Stamp) -> None:
     )
 
 
+def notice(text: str) -> matplotlib.figure.Figure:
+    """Make a figure that only says why there is nothing to draw."""
+    figure, (axes,) = new_figure(1, height=1.6)
+    axes.axis("off")
+    wrapped = textwrap.fill(text, 80)
+    axes.text(0.5, 0.5, wrapped, transform=axes.transAxes, ha="center", va="center")
+    return figure
+
+
 def stamp_lines(stamp: Stamp) -> list[str]:
-    """Render a stamp: conditions, then reasons to doubt a run."""
+    """Render a stamp: conditions, then how many runs the driver doubts."""
     repetitions = "1 repetition" if stamp.repetitions == 1 else f"{stamp.repetitions} repetitions"
     traces = [text for text in stamp.hashes if text.startswith("trace ")]
     hashes = [text for text in stamp.hashes if not text.startswith("trace ")]
@@ -101,7 +100,7 @@ def stamp_lines(stamp: Stamp) -> list[str]:
     ]
     lines = [" · ".join(conditions)]
     if stamp.suspect:
-        lines.append("suspect: " + "; ".join(stamp.suspect))
+        lines.append(f"{len(stamp.suspect)} of {len(stamp.runs)} runs are suspect")
     return lines
 
 

@@ -11,8 +11,7 @@ import pandas as pd
 from recompact.declarations import DeclarationError
 from recompact.figures import data as rows
 from recompact.figures import style
-from recompact.figures.declarations import Figure, Series, Sweep
-from recompact.figures.style import EngineStyle
+from recompact.figures.declarations import EngineStyle, Figure, Series, Sweep
 from recompact.results import Results
 
 UNIT_FACTORS = {"1": 1.0, "ops/s": 1.0, "us": 1.0, "ms": 1e-3, "MB/s": 1e-6, "GiB": 2.0**-30}

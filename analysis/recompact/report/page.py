@@ -61,6 +61,8 @@ class FigureView:
         Path from the page per kind (png, svg, csv); empty if it was not drawn.
     stamp : tuple of str
         Lines of the stamp, or why there is none.
+    suspect : tuple of str
+        The driver's reasons to doubt a run.
     numbers : tuple of NumberView
         The paper's numbers beside ours.
     claims : tuple of ClaimView
@@ -76,6 +78,7 @@ class FigureView:
     entry: Figure
     files: dict[str, str]
     stamp: tuple[str, ...]
+    suspect: tuple[str, ...]
     numbers: tuple[NumberView, ...]
     claims: tuple[ClaimView, ...]
     runs: tuple[tuple[str, str | None], ...]
@@ -187,15 +190,18 @@ def _figure_view(
             files[kind] = f"{FIGURE_FOLDER}/{source.name}"
     try:
         stamp = results.stamp(entry.experiments, profiled=entry.profiled)
-        lines, runs, scale = tuple(stamp_lines(stamp)), stamp.runs, stamp.scale.split()[-1]
+        lines, scale = tuple(stamp_lines(stamp)), stamp.scale.split()[-1]
+        runs, suspect = stamp.runs, stamp.suspect
     except MissingCell as missing:
-        lines, runs, scale = (str(missing),), (), results.campaigns[0].scale
+        lines, scale = (str(missing),), results.campaigns[0].scale
+        runs, suspect = (), ()
     flame_graphs = [RAW_FOLDER / run / FLAME_GRAPH for run in runs]
     records = [(run, RAW_FOLDER / run / "run.json") for run in runs]
     return FigureView(
         entry=entry,
         files=files,
         stamp=lines,
+        suspect=suspect,
         numbers=_numbers(out_dir / files["csv"]) if "csv" in files else (),
         claims=tuple(claims[claim] for claim in entry.claims),
         runs=tuple((run, _link(path, out_dir)) for run, path in records),
@@ -242,7 +248,7 @@ def _conditions(results: Results) -> list[tuple[str, str]]:
         ("runs", f"{len(stamp.runs)}, at least {stamp.repetitions} per point"),
         ("measured", " to ".join(dict.fromkeys(days))),
         ("sources", ", ".join(name for name in stamp.hashes if not name.startswith("trace "))),
-        ("doubts", "; ".join(stamp.suspect) or "no run is suspect"),
+        ("doubts", f"{len(stamp.suspect) or 'none'} of {len(stamp.runs)} runs are suspect"),
     ]
 
 

@@ -1,0 +1,229 @@
+"""Tests of the declared figures, drawn from synthetic runs."""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+import yaml
+from synthetic import STYLES, Campaign
+
+from recompact import tables
+from recompact.claims import load_claims
+from recompact.declarations import DeclarationError
+from recompact.figures import Figures, check_experiments, load_figures, render
+from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN
+from recompact.figures.rendering import FUNCTIONS, draw
+from recompact.figures.style import stamp_lines
+from recompact.results import MissingCell, Results
+
+FOLDER = Path(__file__).parents[2] / "paper_figures"
+ENTRIES = {figure.id: figure for figure in load_figures(FOLDER / "figures.yaml").figures}
+SCALES = {
+    "smoke": {},
+    "small": {"scale": "small", "factor": 16, "repetitions": 3, "thin": False},
+}
+
+
+@pytest.fixture(scope="module")
+def directories(tmp_path_factory):
+    root = tmp_path_factory.mktemp("figures")
+    for name, options in SCALES.items():
+        campaign = Campaign(root / "campaigns" / name, **options)
+        campaign.root.mkdir(parents=True)
+        tables.build(campaign.raw, campaign.write(), root / name)
+    return {name: root / name for name in SCALES}
+
+
+@pytest.fixture(scope="module")
+def drawings(directories):
+    results = {name: Results.load(path) for name, path in directories.items()}
+    with plt.rc_context({"figure.max_open_warning": 0}):
+        made = {
+            (scale, figure): draw(results[scale], entry, STYLES)
+            for scale in SCALES
+            for figure, entry in ENTRIES.items()
+        }
+    yield made
+    plt.close("all")
+
+
+def test_every_function_is_used_and_every_claim_exists():
+    claims = {claim.id for claim in load_claims(FOLDER / "claims.yaml").claims}
+    assert {entry.function for entry in ENTRIES.values()} == set(FUNCTIONS)
+    assert {claim for entry in ENTRIES.values() for claim in entry.claims} <= claims
+
+
+def test_a_figure_shows_the_claims_that_are_made_by_its_panel():
+    answered = [claim for claim in load_claims(FOLDER / "claims.yaml").claims if claim.check]
+    for claim in answered:
+        shown = [entry.id for entry in ENTRIES.values() if claim.id in entry.claims]
+        assert shown, f"no figure shows {claim.id}"
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("figure", ENTRIES)
+def test_nothing_is_cut_off_and_no_legend_is_empty(drawings, scale, figure):
+    drawn = drawings[scale, figure].figure
+    drawn.canvas.draw()
+    width, height = drawn.get_size_inches()
+    box = drawn.get_tightbbox()
+    assert (box.x0, box.y0) >= (-0.01, -0.01)
+    assert box.x1 <= width + 0.01
+    assert box.y1 <= height + 0.01
+    legends = [axes.get_legend() for axes in drawn.axes if axes.get_legend()]
+    assert all(legend.get_texts() for legend in legends)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("figure", ENTRIES)
+def test_every_figure_is_stamped(drawings, directories, scale, figure):
+    entry = ENTRIES[figure]
+    stamp = Results.load(directories[scale]).stamp(entry.experiments, profiled=entry.profiled)
+    texts = " ".join(text.get_text() for text in drawings[scale, figure].figure.texts)
+    for line in stamp_lines(stamp):
+        assert " ".join(line.split()) in " ".join(texts.split())
+    assert f"{scale} scale" in texts
+
+
+@pytest.mark.parametrize("figure", ENTRIES)
+def test_all_repetitions_and_the_papers_numbers_are_in_the_data(drawings, figure):
+    entry, data = ENTRIES[figure], drawings["small", figure].data
+    assert list(data.columns) == DATA_COLUMNS
+    medians = data[data.source == MEDIAN]
+    if figure != "RC-NOISE" and not entry.profiled:
+        assert set(data[data.source == RUN].repetition) == {1, 2, 3}
+        assert medians.low.notna().all()
+    stated = entry.paper_data.values.values() if entry.paper_data else ()
+    assert (data.source == PAPER).sum() == sum(len(values) for values in stated)
+
+
+def test_a_figure_asks_only_for_the_experiments_that_it_lists(directories, monkeypatch):
+    asked = set()
+    plain = Results.planned
+
+    def spy(self, experiment, **arguments):
+        asked.add(experiment)
+        return plain(self, experiment, **arguments)
+
+    monkeypatch.setattr(Results, "planned", spy)
+    for entry in ENTRIES.values():
+        asked.clear()
+        plt.close(draw(Results.load(directories["smoke"]), entry, STYLES).figure)
+        assert asked == set(entry.experiments), entry.id
+
+
+def test_bytes_are_told_at_the_papers_size(drawings):
+    for scale in SCALES:
+        data = drawings[scale, "LWC-F2a"].data
+        ours = data[(data.series == "input") & (data.source == MEDIAN)].set_index("x").value
+        assert ours[10] == pytest.approx(9.57, abs=0.01)
+
+
+def test_model_of_one_compaction_stands_at_22(drawings):
+    data = drawings["smoke", "LWC-EQ1"].data
+    assert set(data[(data.source == "model") & (data.panel == "AF = 10")].value) == {22}
+
+
+def test_eq_2_passes_through_the_pure_workloads(drawings):
+    data = drawings["smoke", "LDC-EQ"].data
+    here = data[data.panel.str.startswith("Eq. 2")]
+    ours = here[here.source == MEDIAN].set_index("x").value
+    model = here[here.source == "model"].set_index("x").value
+    assert model[0.0] == pytest.approx(ours[0.0])
+    assert model[1.0] == pytest.approx(ours[1.0])
+
+
+def test_fitted_theorem_has_the_geometric_mean_of_the_measurement(drawings):
+    data = drawings["small", "LDC-EQ"].data
+    here = data[data.panel.str.startswith("Thm 2.1: write amplification over k")]
+    fitted = here[here.series.str.contains(" x k log")].sort_values("x").value
+    ours = here[here.source == MEDIAN].sort_values("x").value
+    ratio = fitted.to_numpy() / ours.to_numpy()
+    assert ratio.prod() == pytest.approx(1)
+
+
+def test_files_are_written_and_a_second_time_the_same(directories, tmp_path):
+    for name in ("one", "two"):
+        render(
+            directories["smoke"],
+            ["RC-SCALE"],
+            tmp_path / name,
+            figures_path=FOLDER / "figures.yaml",
+            styles=STYLES,
+        )
+    names = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert names == ["RC-SCALE.csv", "RC-SCALE.png", "RC-SCALE.svg"]
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert list(pd.read_csv(tmp_path / "one/RC-SCALE.csv").columns) == DATA_COLUMNS
+
+
+def test_a_run_that_the_host_does_not_allow_leaves_a_notice(tmp_path):
+    campaign = Campaign(tmp_path, experiments={"ldc_profile"}, skip_profile="no perf here")
+    tables.build(campaign.raw, campaign.write(), tmp_path / "tables")
+    drawing = draw(Results.load(tmp_path / "tables"), ENTRIES["LDC-T1"], STYLES)
+    (text,) = drawing.figure.axes[0].texts
+    assert text.get_text() == "Not measured: experiment ldc_profile was not profiled: no perf here"
+    assert drawing.data.empty
+    assert "smoke scale" in drawing.figure.texts[-1].get_text()
+    plt.close(drawing.figure)
+
+
+def test_a_device_without_stated_bandwidth_leaves_the_other_panels(directories, tmp_path):
+    out = tmp_path / "t"
+    out.mkdir()
+    for path in directories["smoke"].iterdir():
+        (out / path.name).write_text(path.read_text().replace("write_bandwidth_mb_s", "other"))
+    drawing = draw(Results.load(out), ENTRIES["LDC-EQ"], STYLES)
+    texts = [" ".join(t.get_text().split()) for axes in drawing.figure.axes for t in axes.texts]
+    reason = "device pcie_ssd states no write_bandwidth_mb_s in workloads/devices.yaml"
+    assert texts == [f"Not drawn: {reason}"] * 2
+    assert drawing.data.panel.nunique() == 4
+    plt.close(drawing.figure)
+
+
+def test_a_missing_experiment_names_the_figure_too(directories, tmp_path):
+    out = tmp_path / "t"
+    out.mkdir()
+    for path in directories["smoke"].iterdir():
+        (out / path.name).write_bytes(path.read_bytes())
+    frame = pd.read_csv(out / "experiments.csv")
+    tables.write(frame[frame.experiment != "scale_model"], out / "experiments.csv")
+    message = "figure RC-SCALE: experiment scale_model was not measured"
+    with pytest.raises(MissingCell, match=message):
+        draw(Results.load(out), ENTRIES["RC-SCALE"], STYLES)
+
+
+def test_an_experiment_that_does_not_exist_is_named_with_the_figure():
+    figures = load_figures(FOLDER / "figures.yaml")
+    known = {name for entry in ENTRIES.values() for name in entry.experiments}
+    check_experiments(figures, known)
+    with pytest.raises(DeclarationError, match="LWC-EQ1: experiment lwc_eq1 does not exist"):
+        check_experiments(figures, known - {"lwc_eq1"})
+
+
+def test_an_unknown_figure_is_named():
+    with pytest.raises(DeclarationError, match="no figure LDC-F99; there are LDC-F1"):
+        load_figures(FOLDER / "figures.yaml").chosen(["LDC-F99"])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("function", "no_such", "LWC-F2b: no function no_such; there are bars_over_sweep"),
+        ("sweep", None, "LWC-F2b: sweep is missing"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_named(directories, key, value, message):
+    entry = ENTRIES["LWC-F2b"].model_copy(update={key: value})
+    with pytest.raises(DeclarationError, match=message):
+        draw(Results.load(directories["smoke"]), entry, STYLES)
+
+
+def test_series_of_an_unlisted_experiment_are_refused():
+    content = yaml.safe_load((FOLDER / "figures.yaml").read_text())
+    (entry,) = [entry for entry in content["figures"] if entry["id"] == "LWC-F2c"]
+    entry["experiments"] = ["lwc_load"]
+    with pytest.raises(ValueError, match="LWC-F2c draws experiments that it does not list"):
+        Figures.model_validate({"figures": [entry]})

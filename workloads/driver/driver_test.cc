@@ -1,0 +1,418 @@
+// Runs the driver's binary as the pipeline does.
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "driver/key_value.h"
+#include "driver/test_directory.h"
+#include "driver/trace_builder.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "leveldb/db.h"
+#include "nlohmann/json.hpp"
+
+namespace recompact {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Json = nlohmann::ordered_json;
+
+constexpr int kKeys = 2000;
+constexpr uint32_t kValueBytes = 500;
+
+Json ReplayPhase(const std::string& name, const std::string& trace) {
+  return {{"name", name},     {"kind", "replay"},
+          {"trace", trace},   {"start", 0},
+          {"count", nullptr}, {"pace", {{"kind", "closed"}}},
+          {"threads", 1},     {"warmup_operations", 0}};
+}
+
+Json OtherPhase(const std::string& name, const std::string& kind) {
+  return {{"name", name}, {"kind", kind}};
+}
+
+class DriverTest : public ::testing::Test {
+ protected:
+  DriverTest() {
+    spec_ = {{"schema", 1}, {"run", "00000000000000aa"}};
+    spec_["engine"]["id"] = "pristine";
+    spec_["engine"]["options"] = {{"write_buffer_size", 65536},
+                                  {"block_cache_bytes", 65536},
+                                  {"bloom_bits_per_key", 10},
+                                  {"compression", "snappy"},
+                                  {"max_open_files", 1000}};
+    spec_["device"] = {{"id", "memory"}, {"kind", "memory"}};
+    spec_["scale_factor"] = 1;
+    spec_["seed"] = 1;
+    spec_["compressibility"] = 0.5;
+    spec_["key_order"] = "hashed";
+    spec_["value_checks"] = true;
+    spec_["timeline_interval_ms"] = 10;
+    spec_["start_from"] = nullptr;
+    spec_["keep_database"] = false;
+    spec_["phases"] = Json::array();
+  }
+
+  std::string Trace(const std::string& name, const TraceBuilder& builder) {
+    const std::string path = directory_.File(name + ".trace");
+    builder.Write(path);
+    return path;
+  }
+  std::string LoadTrace() {
+    TraceBuilder builder;
+    for (int key = 0; key < kKeys; key++) {
+      builder.Add(Operation::kInsert, key, kValueBytes);
+    }
+    return Trace("load", builder);
+  }
+  // Every kind of operation on the loaded keys.
+  std::string MixedTrace() {
+    TraceBuilder builder;
+    for (int i = 0; i < 6000; i++) {
+      const uint64_t key = i * 7919 % kKeys;
+      switch (i % 6) {
+        case 0:
+          builder.Add(Operation::kUpdate, key, kValueBytes - i % 100);
+          break;
+        case 1:
+          builder.Add(Operation::kScan, key, i % 50);
+          break;
+        case 2:
+          builder.Add(Operation::kDelete, key);
+          break;
+        default:
+          builder.Add(Operation::kRead, key);
+      }
+    }
+    return Trace("mixed", builder);
+  }
+
+  // Runs the driver; returns its exit code.  stderr_ receives its messages.
+  int Run(rlim_t file_size_limit = RLIM_INFINITY) {
+    WriteText(directory_.File("spec.json"), spec_.dump());
+    const std::vector<std::string> words = {RECOMPACT_DRIVER,
+                                            "--spec",
+                                            directory_.File("spec.json"),
+                                            "--out",
+                                            out_,
+                                            "--data-dir",
+                                            data_,
+                                            "--lock",
+                                            directory_.File("lock")};
+    return Execute(words, file_size_limit);
+  }
+
+  int Execute(const std::vector<std::string>& words, rlim_t file_size_limit) {
+    const std::string errors = directory_.File("stderr");
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const struct rlimit limit = {file_size_limit, RLIM_INFINITY};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      ::dup2(::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
+      std::vector<char*> arguments;
+      for (const std::string& word : words) {
+        arguments.push_back(const_cast<char*>(word.c_str()));
+      }
+      arguments.push_back(nullptr);
+      ::execv(arguments[0], arguments.data());
+      ::_exit(127);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    stderr_ = ReadText(errors);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  // Expects one line on stderr, with "what", and no results.
+  void ExpectFails(int exit_code, const std::string& what,
+                   rlim_t file_size_limit = RLIM_INFINITY) {
+    EXPECT_EQ(Run(file_size_limit), exit_code);
+    EXPECT_THAT(stderr_, StartsWith("recompact_driver: "));
+    EXPECT_THAT(stderr_, HasSubstr(what));
+    EXPECT_EQ(std::count(stderr_.begin(), stderr_.end(), '\n'), 1) << stderr_;
+    EXPECT_FALSE(std::filesystem::exists(out_ + "/run.json"));
+  }
+
+  Json Record() {
+    return Json::parse(ReadText(out_ + "/run.json"), nullptr, false);
+  }
+
+  TestDirectory directory_;
+  const std::string out_ = directory_.File("out");
+  const std::string data_ = directory_.File("data");
+  Json spec_;
+  std::string stderr_;
+};
+
+TEST_F(DriverTest, CarriesOutEveryPhase) {
+  Json mixed = ReplayPhase("mixed", MixedTrace());
+  mixed["threads"] = 2;
+  mixed["warmup_operations"] = 1000;
+  Json part = ReplayPhase("part", LoadTrace());
+  part["start"] = 10;
+  part["count"] = 100;
+  part["pace"] = {{"kind", "open"}, {"rate_ops_s", 100000}};
+  spec_["phases"] = {ReplayPhase("load", LoadTrace()),
+                     OtherPhase("settle", "wait_idle"),
+                     OtherPhase("compact", "compact_range"),
+                     OtherPhase("again", "reopen"),
+                     mixed,
+                     part};
+  ASSERT_EQ(Run(), 0) << stderr_;
+  EXPECT_EQ(stderr_, "");
+  EXPECT_FALSE(std::filesystem::exists(data_));
+
+  const Json record = Record();
+  ASSERT_TRUE(record.is_object());
+  EXPECT_EQ(record["spec"], spec_);
+  EXPECT_EQ(record["suspect"], Json::array());
+  ASSERT_EQ(record["phases"].size(), 6u);
+  const Json& load = record["phases"][0];
+  EXPECT_EQ(load["operations"], kKeys);
+  EXPECT_EQ(load["trace"]["file"], "load.trace");
+  EXPECT_EQ(load["trace"]["records"], kKeys);
+  EXPECT_EQ(load["latency_us"]["write"]["count"], kKeys);
+  EXPECT_EQ(load["latency_us"]["read"]["count"], 0);
+  EXPECT_EQ(load["counters"]["user_bytes_written"], kKeys * (16 + kValueBytes));
+  EXPECT_GT(load["counters"]["device_write_bytes"], kKeys * kValueBytes);
+  EXPECT_EQ(record["phases"][1]["operations"], 0);
+  const Json& compacted = record["phases"][2];
+  EXPECT_EQ(compacted["levels"][0]["files"], 0);
+  EXPECT_GT(compacted["space"]["live_bytes"], kKeys * kValueBytes / 4);
+
+  const Json& result = record["phases"][4];
+  EXPECT_EQ(result["operations"], 5000);
+  EXPECT_EQ(result["latency_us"]["all"]["count"], 5000);
+  const Json& verified = result["verified"];
+  EXPECT_EQ(verified["reads"], result["latency_us"]["read"]["count"]);
+  EXPECT_EQ(verified["reads"].get<int>(),
+            verified["found"].get<int>() + verified["not_found"].get<int>());
+  EXPECT_GT(verified["not_found"], 0);
+  EXPECT_GT(verified["scanned_records"], 1000);
+  EXPECT_EQ(record["phases"][5]["operations"], 100);
+}
+
+TEST_F(DriverTest, WritesLatenciesAndTimeline) {
+  spec_["phases"] = {ReplayPhase("load", LoadTrace()),
+                     ReplayPhase("mixed", MixedTrace())};
+  ASSERT_EQ(Run(), 0) << stderr_;
+  EXPECT_EQ(std::filesystem::file_size(out_ + "/latency.load.f32"),
+            kKeys * sizeof(float));
+  const std::string bytes = ReadText(out_ + "/latency.mixed.f32");
+  ASSERT_EQ(bytes.size(), 6000 * sizeof(float));
+  std::vector<float> latencies(6000);
+  memcpy(latencies.data(), bytes.data(), bytes.size());
+  float longest = 0;
+  for (const float latency : latencies) {
+    EXPECT_GT(latency, 0);
+    longest = std::max(longest, latency);
+  }
+  const Json record = Record();
+  EXPECT_NEAR(record["phases"][1]["latency_us"]["all"]["max"].get<double>(),
+              longest, 0.01);
+  EXPECT_EQ(Json::parse(ReadText(out_ + "/spec.json")), spec_);
+
+  std::istringstream timeline(ReadText(out_ + "/timeline.csv"));
+  std::string line;
+  std::getline(timeline, line);
+  EXPECT_EQ(line,
+            "phase,time_s,operations,reads,writes,scans,mean_latency_us,"
+            "mean_read_latency_us,mean_write_latency_us,max_latency_us,"
+            "block_cache_hits,block_cache_misses,stall_us,live_bytes,"
+            "pinned_bytes,pending_bytes,obsolete_bytes,device_read_bytes,"
+            "device_write_bytes,device_queue_us");
+  std::map<std::string, long> operations, written;
+  while (std::getline(timeline, line)) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+    ASSERT_EQ(cells.size(), 20u) << line;
+    operations[cells[0]] += std::stol(cells[2]);
+    EXPECT_EQ(std::stol(cells[2]),
+              std::stol(cells[3]) + std::stol(cells[4]) + std::stol(cells[5]));
+    written[cells[0]] += std::stol(cells[18]);
+  }
+  EXPECT_EQ(operations["load"], kKeys);
+  EXPECT_EQ(operations["mixed"], 6000);
+  EXPECT_GT(written["load"], kKeys * kValueBytes);
+}
+
+TEST_F(DriverTest, RunsOnAModelledDevice) {
+  spec_["device"] = Json::parse(R"({"id": "ssd", "kind": "ssd",
+      "read_bandwidth_mb_s": 2000, "write_bandwidth_mb_s": 1000,
+      "read_latency_us": 50, "write_latency_us": 10, "channels": 8,
+      "half_duplex": true, "read_ahead_bytes": 131072,
+      "writeback_bytes": 1048576, "dirty_limit_bytes": 16777216,
+      "page_cache_bytes": 0, "sync_latency_us": 100})");
+  spec_["phases"] = {
+      ReplayPhase("load", LoadTrace()), OtherPhase("settle", "wait_idle"),
+      OtherPhase("again", "reopen"), ReplayPhase("mixed", MixedTrace())};
+  ASSERT_EQ(Run(), 0) << stderr_;
+  const Json record = Record();
+  const Json& counters = record["phases"][3]["counters"];
+  EXPECT_GT(counters["device_reads"], 100);
+  EXPECT_GT(counters["device_busy_us"], 100 * 50);
+  EXPECT_GT(record["phases"][3]["latency_us"]["read"]["max"], 50);
+}
+
+TEST_F(DriverTest, StartsFromAKeptDatabase) {
+  const std::string load = LoadTrace(), mixed = MixedTrace();
+  spec_["keep_database"] = true;
+  spec_["phases"] = {ReplayPhase("load", load), ReplayPhase("mixed", mixed)};
+  ASSERT_EQ(Run(), 0) << stderr_;
+  const std::string kept = directory_.File("kept");
+  std::filesystem::rename(data_, kept);
+
+  spec_["run"] = "00000000000000bb";
+  spec_["keep_database"] = false;
+  spec_["start_from"] = {{"run", "00000000000000aa"},
+                         {"database", kept},
+                         {"traces", {load, mixed}}};
+  spec_["phases"] = {ReplayPhase("mixed", mixed)};
+  std::filesystem::remove_all(out_);
+  ASSERT_EQ(Run(), 0) << stderr_;
+  EXPECT_GT(Record()["phases"][0]["verified"]["found"], 1000);
+  EXPECT_TRUE(std::filesystem::exists(kept + "/CURRENT"));
+
+  // Versions that the database does not have: one trace too few.
+  spec_["start_from"]["traces"] = {load};
+  std::filesystem::remove_all(out_);
+  ExpectFails(4, mixed + ": record ");
+  spec_["start_from"]["database"] = directory_.File("none");
+  ExpectFails(2, directory_.File("none") + ": no database to start from");
+}
+
+TEST_F(DriverTest, FindsAPlantedWrongValue) {
+  const std::string load = LoadTrace();
+  spec_["keep_database"] = true;
+  spec_["phases"] = {ReplayPhase("load", load)};
+  ASSERT_EQ(Run(), 0) << stderr_;
+  const std::string kept = directory_.File("kept");
+  std::filesystem::rename(data_, kept);
+  {
+    leveldb::DB* opened = nullptr;
+    ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), kept, &opened).ok());
+    const std::unique_ptr<leveldb::DB> db(opened);
+    char key[kKeyBytes];
+    EncodeKey(77, KeyOrder::kHashed, key);
+    const leveldb::Slice slice(key, kKeyBytes);
+    std::string value;
+    ASSERT_TRUE(db->Get(leveldb::ReadOptions(), slice, &value).ok());
+    value[100] ^= 1;
+    ASSERT_TRUE(db->Put(leveldb::WriteOptions(), slice, value).ok());
+  }
+  TraceBuilder reads;
+  for (int i = 0; i < 100; i++) reads.Add(Operation::kRead, i);
+  spec_["keep_database"] = false;
+  spec_["start_from"] = {
+      {"run", "00000000000000aa"}, {"database", kept}, {"traces", {load}}};
+  spec_["phases"] = {ReplayPhase("read", Trace("reads", reads))};
+  std::filesystem::remove_all(out_);
+  ExpectFails(4, "record 77, key 77: a read found version 1 of key 77");
+  EXPECT_FALSE(std::filesystem::exists(data_));
+}
+
+TEST_F(DriverTest, WaitsForNoOtherMeasurement) {
+  spec_["phases"] = {ReplayPhase("load", LoadTrace())};
+  const std::string lock = directory_.File("lock");
+  const int fd = ::open(lock.c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_EQ(::flock(fd, LOCK_EX), 0);
+  ExpectFails(3, lock + ": another measurement is running");
+  EXPECT_FALSE(std::filesystem::exists(out_));
+  ::close(fd);
+  EXPECT_EQ(Run(), 0) << stderr_;
+}
+
+TEST_F(DriverTest, RepeatsItselfButReplacesNoOtherRun) {
+  spec_["phases"] = {ReplayPhase("load", LoadTrace())};
+  ASSERT_EQ(Run(), 0) << stderr_;
+  ASSERT_EQ(Run(), 0) << stderr_;
+  const std::string before = ReadText(out_ + "/run.json");
+  spec_["run"] = "00000000000000bb";
+  EXPECT_EQ(Run(), 2);
+  EXPECT_THAT(stderr_, HasSubstr(out_ + "/run.json: holds the result of run "
+                                        "00000000000000aa"));
+  EXPECT_EQ(ReadText(out_ + "/run.json"), before);
+}
+
+TEST_F(DriverTest, LeavesAUsedDataDirectoryAlone) {
+  spec_["phases"] = {ReplayPhase("load", LoadTrace())};
+  std::filesystem::create_directory(data_);
+  WriteText(data_ + "/CURRENT", "of another run");
+  ExpectFails(2, data_ + ": the data directory is not empty");
+  EXPECT_EQ(ReadText(data_ + "/CURRENT"), "of another run");
+}
+
+TEST_F(DriverTest, NamesATruncatedTrace) {
+  const std::string load = LoadTrace();
+  std::filesystem::resize_file(load, 64 + 16 * 100);
+  spec_["phases"] = {ReplayPhase("load", load)};
+  ExpectFails(2, load + ": truncated trace");
+  EXPECT_FALSE(std::filesystem::exists(data_));
+}
+
+TEST_F(DriverTest, NamesARangeThatIsNotInTheTrace) {
+  Json phase = ReplayPhase("load", LoadTrace());
+  phase["start"] = kKeys - 10;
+  phase["count"] = 11;
+  spec_["phases"] = {phase};
+  ExpectFails(2, "spec.json: phases[0].count: ");
+  phase["count"] = 10;
+  phase["warmup_operations"] = 10;
+  spec_["phases"] = {phase};
+  ExpectFails(2, "spec.json: phases[0].warmup_operations: ");
+}
+
+TEST_F(DriverTest, NamesAnUnknownOption) {
+  spec_["phases"] = {ReplayPhase("load", LoadTrace())};
+  spec_["engine"]["options"]["fan_out_of"] = 10;
+  ExpectFails(2, "spec.json: engine.options.fan_out_of: ");
+}
+
+TEST_F(DriverTest, ReportsADiskThatFillsUp) {
+  spec_["phases"] = {ReplayPhase("load", LoadTrace())};
+  const std::string other = directory_.File("other");
+  WriteText(other, "of another run");
+  ExpectFails(5, data_ + ": ", 30000);
+  EXPECT_THAT(stderr_, HasSubstr("File too large"));
+  EXPECT_FALSE(std::filesystem::exists(data_));
+  EXPECT_EQ(ReadText(other), "of another run");
+}
+
+TEST_F(DriverTest, ReportsAResultThatDoesNotFit) {
+  spec_["engine"]["options"]["write_buffer_size"] = 65536;
+  TraceBuilder reads;
+  for (int i = 0; i < 10000; i++) reads.Add(Operation::kRead, i);
+  spec_["phases"] = {ReplayPhase("read", Trace("reads", reads))};
+  ExpectFails(5, out_ + "/latency.read.f32: cannot write", 30000);
+}
+
+TEST_F(DriverTest, ChecksForRoomFirst) {
+  TraceBuilder builder;
+  for (int i = 0; i < 200000; i++) builder.Add(Operation::kInsert, i, 1 << 20);
+  spec_["phases"] = {ReplayPhase("load", Trace("huge", builder))};
+  ExpectFails(5, "the run may need 838.");
+}
+
+TEST_F(DriverTest, ExplainsItsCommandLine) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{RECOMPACT_DRIVER},
+        {RECOMPACT_DRIVER, "--spec", "a", "--out", "b", "--data-dir", "c", "d"},
+        {RECOMPACT_DRIVER, "--speck", "a"}}) {
+    EXPECT_EQ(Execute(words, RLIM_INFINITY), 2);
+    EXPECT_THAT(stderr_, HasSubstr("use --spec spec.json --out DIR"));
+  }
+}
+
+}  // namespace
+}  // namespace recompact

@@ -1,0 +1,301 @@
+#include "driver/replay.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "driver/test_directory.h"
+#include "driver/trace_builder.h"
+#include "driver/virtual_clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace recompact {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A store in memory whose answers a test can falsify.
+class FakeStore : public Store {
+ public:
+  Status Put(std::string_view key, std::string_view value) override {
+    if (before_write) before_write();
+    std::lock_guard<std::mutex> lock(mutex_);
+    writers_[std::string(key)].insert(std::this_thread::get_id());
+    records_[std::string(key)] = value;
+    return Status::OK();
+  }
+  Status Delete(std::string_view key) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    records_.erase(std::string(key));
+    return Status::OK();
+  }
+  Status Get(std::string_view key, std::string* value, bool* found) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto record = records_.find(std::string(key));
+    *found = record != records_.end();
+    if (*found) *value = record->second;
+    return Status::OK();
+  }
+  Status Scan(std::string_view key, uint32_t count, Visitor* visitor) override {
+    std::map<std::string, std::string> snapshot;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      snapshot = records_;
+    }
+    auto record = snapshot.lower_bound(std::string(key));
+    for (; count > 0 && record != snapshot.end(); ++record, --count) {
+      if (!visitor->Visit(record->first, record->second)) break;
+    }
+    return Status::OK();
+  }
+  bool Idle() override { return true; }
+  void CompactAll() override {}
+  Status Health() override { return Status::OK(); }
+  bool Property(const std::string&, std::string*) override { return false; }
+  Status Reopen() override { return Status::OK(); }
+
+  std::map<std::string, std::string>& records() { return records_; }
+  const std::map<std::string, std::set<std::thread::id>>& writers() const {
+    return writers_;
+  }
+  std::function<void()> before_write;
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> records_;
+  std::map<std::string, std::set<std::thread::id>> writers_;
+};
+
+std::string Key(uint64_t key_number) {
+  std::string key(kKeyBytes, '\0');
+  EncodeKey(key_number, KeyOrder::kOrdered, key.data());
+  return key;
+}
+
+class ReplayTest : public ::testing::Test {
+ protected:
+  // Replays the builder's records, after what was replayed before.
+  Status Run(const TraceBuilder& builder, int threads = 1, double rate = 0) {
+    const std::string path = directory_.File("test.trace");
+    builder.Write(path);
+    Status status = Trace::Open(path, &trace_);
+    if (!status.ok()) return status;
+    latencies_us_.assign(trace_->record_count(), -1);
+    Replay replay(&store_, &values_, KeyOrder::kOrdered, value_checks_,
+                  &versions_, &progress_);
+    return replay.Run({trace_.get(), 0, trace_->record_count(), rate, threads,
+                       latencies_us_.data()});
+  }
+
+  void ExpectWrongValue(const TraceBuilder& builder, const std::string& what) {
+    const Status status = Run(builder);
+    EXPECT_EQ(status.code(), ExitCode::kWrongValue);
+    EXPECT_THAT(status.message(), HasSubstr(what));
+  }
+
+  std::string Value(uint64_t key_number, uint32_t version, uint32_t length) {
+    std::string value(length, '\0');
+    values_.Generate(key_number, version, length, value.data());
+    return value;
+  }
+
+  TestDirectory directory_;
+  FakeStore store_;
+  const ValueGenerator values_{0.5};
+  KeyVersions versions_{1000};
+  Progress progress_{8};
+  bool value_checks_ = true;
+  std::unique_ptr<Trace> trace_;
+  std::vector<float> latencies_us_;
+};
+
+TraceBuilder Load(int keys) {
+  TraceBuilder builder;
+  for (int key = 0; key < keys; key++) {
+    builder.Add(Operation::kInsert, key, 100);
+  }
+  return builder;
+}
+
+TEST_F(ReplayTest, WritesReadsScansAndDeletes) {
+  TraceBuilder builder;
+  builder.Add(Operation::kInsert, 1, 100)
+      .Add(Operation::kUpdate, 1, 50)
+      .Add(Operation::kInsert, 2, 20)
+      .Add(Operation::kRead, 1)
+      .Add(Operation::kRead, 3)
+      .Add(Operation::kScan, 0, 10)
+      .Add(Operation::kDelete, 2)
+      .Add(Operation::kRead, 2)
+      .Add(Operation::kInsert, 2, 30);
+  const Status status = Run(builder);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(store_.records()[Key(1)], Value(1, 2, 50));
+  EXPECT_EQ(store_.records()[Key(2)], Value(2, 3, 30));
+
+  const Totals totals = progress_.Sum();
+  EXPECT_EQ(totals.operations[static_cast<int>(OperationGroup::kWrite)], 5u);
+  EXPECT_EQ(totals.operations[static_cast<int>(OperationGroup::kRead)], 3u);
+  EXPECT_EQ(totals.operations[static_cast<int>(OperationGroup::kScan)], 1u);
+  EXPECT_EQ(totals.user_bytes_written, 5u * 16 + 100 + 50 + 20 + 30);
+  EXPECT_EQ(totals.user_bytes_read, 66u + 66 + 36);
+  EXPECT_EQ(totals.found, 1u);
+  EXPECT_EQ(totals.not_found, 2u);
+  EXPECT_EQ(totals.scanned_records, 2u);
+  for (const float latency_us : latencies_us_) EXPECT_GE(latency_us, 0);
+}
+
+TEST_F(ReplayTest, RefusesAnOldVersion) {
+  ASSERT_TRUE(Run(Load(3).Add(Operation::kUpdate, 1, 100)).ok());
+  store_.records()[Key(1)] = Value(1, 1, 100);
+  TraceBuilder read, scan;
+  ExpectWrongValue(read.Add(Operation::kRead, 1),
+                   "record 0, key 1: a read found version 1 of key 1, written "
+                   "with 100 bytes, here 100 bytes instead of version 2");
+  ExpectWrongValue(scan.Add(Operation::kScan, 0, 3),
+                   "a scan found version 1 of key 1");
+}
+
+TEST_F(ReplayTest, RefusesAnotherKeysValue) {
+  ASSERT_TRUE(Run(Load(3)).ok());
+  store_.records()[Key(1)] = Value(2, 1, 100);
+  TraceBuilder read;
+  ExpectWrongValue(read.Add(Operation::kRead, 1),
+                   "a read found version 1 of key 2");
+}
+
+TEST_F(ReplayTest, RefusesAFlippedBit) {
+  ASSERT_TRUE(Run(Load(3)).ok());
+  store_.records()[Key(1)][70] ^= 1;
+  TraceBuilder read, scan;
+  ExpectWrongValue(read.Add(Operation::kRead, 1), "instead of version 1");
+  ExpectWrongValue(scan.Add(Operation::kScan, 1, 1), "the last write was");
+}
+
+TEST_F(ReplayTest, RefusesALostRecord) {
+  ASSERT_TRUE(Run(Load(3)).ok());
+  store_.records().erase(Key(1));
+  TraceBuilder read, scan;
+  ExpectWrongValue(read.Add(Operation::kRead, 1),
+                   "a read found nothing instead of version 1");
+  ExpectWrongValue(scan.Add(Operation::kScan, 1, 1),
+                   "a scan found the key out of its order");
+  store_.records().clear();
+  ExpectWrongValue(scan, "a scan from it found nothing");
+}
+
+TEST_F(ReplayTest, RefusesADeletedRecordThatCameBack) {
+  ASSERT_TRUE(Run(Load(3).Add(Operation::kDelete, 1)).ok());
+  store_.records()[Key(1)] = Value(1, 1, 100);
+  TraceBuilder read, scan;
+  ExpectWrongValue(read.Add(Operation::kRead, 1), "instead of nothing");
+  ExpectWrongValue(scan.Add(Operation::kScan, 0, 3),
+                   "the last write was version 2, a delete");
+}
+
+TEST_F(ReplayTest, RefusesAKeyThatNobodyWrote) {
+  ASSERT_TRUE(Run(Load(3)).ok());
+  store_.records()["0000000000000001x"] = "value";
+  TraceBuilder scan;
+  scan.Add(Operation::kScan, 0, 3);
+  ExpectWrongValue(scan, "a scan found a key that nobody wrote");
+  store_.records().erase("0000000000000001x");
+  store_.records()[Key(77)] = Value(77, 1, 100);
+  ASSERT_TRUE(Run(scan).ok());  // Ends before it
+  TraceBuilder further;
+  ExpectWrongValue(further.Add(Operation::kScan, 0, 4), "key 77");
+}
+
+TEST_F(ReplayTest, BelievesEverythingIfToldTo) {
+  value_checks_ = false;
+  ASSERT_TRUE(Run(Load(3)).ok());
+  store_.records()[Key(1)] = "nonsense";
+  TraceBuilder builder;
+  builder.Add(Operation::kRead, 1).Add(Operation::kScan, 0, 3);
+  EXPECT_TRUE(Run(builder).ok());
+  EXPECT_EQ(progress_.Sum().found, 1u);
+  EXPECT_EQ(progress_.Sum().scanned_records, 3u);
+}
+
+TEST_F(ReplayTest, EachKeyBelongsToOneClient) {
+  TraceBuilder builder = Load(500);
+  for (int round = 0; round < 10; round++) {
+    for (int key = 0; key < 500; key++) {
+      builder.Add(Operation::kUpdate, key, 40).Add(Operation::kRead, key);
+    }
+  }
+  const Status status = Run(builder, 4);
+  ASSERT_TRUE(status.ok()) << status.message();
+  std::set<std::thread::id> clients;
+  for (const auto& [key, writers] : store_.writers()) {
+    EXPECT_EQ(writers.size(), 1u) << key;
+    clients.insert(writers.begin(), writers.end());
+  }
+  EXPECT_EQ(clients.size(), 4u);
+  EXPECT_EQ(store_.records()[Key(3)], Value(3, 11, 40));
+  for (const float latency_us : latencies_us_) EXPECT_GE(latency_us, 0);
+  uint64_t operations = 0;
+  for (const uint64_t n : progress_.Sum().operations) operations += n;
+  EXPECT_EQ(operations, trace_->record_count());
+}
+
+TEST_F(ReplayTest, ScansAreCheckedWhileOthersWrite) {
+  TraceBuilder builder = Load(200);
+  for (int i = 0; i < 20000; i++) {
+    builder.Add(Operation::kUpdate, i * 37 % 200, 10 + i % 100);
+    if (i % 20 == 0) builder.Add(Operation::kScan, i % 200, 20);
+    if (i % 50 == 0) builder.Add(Operation::kDelete, i * 13 % 200);
+  }
+  const Status status = Run(builder, 4);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_GT(progress_.Sum().scanned_records, 10000u);
+}
+
+TEST_F(ReplayTest, FailureStopsAllClients) {
+  TraceBuilder builder = Load(500);
+  ASSERT_TRUE(Run(builder).ok());
+  for (auto& [key, value] : store_.records()) value[20] ^= 1;
+  TraceBuilder reads;
+  for (int i = 0; i < 100000; i++) reads.Add(Operation::kRead, i % 500);
+  EXPECT_EQ(Run(reads, 4).code(), ExitCode::kWrongValue);
+  EXPECT_LT(progress_.Sum().found, 1000u);
+}
+
+// Every operation is intended at once; each must wait for all before it.
+TEST_F(ReplayTest, OpenLoopCountsFromTheIntendedStart) {
+  store_.before_write = [] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  ASSERT_TRUE(Run(Load(10), 1, 1e9).ok());
+  for (int i = 0; i < 10; i++) EXPECT_GE(latencies_us_[i], (i + 1) * 1000);
+}
+
+TEST_F(ReplayTest, OpenLoopDoesNotStartEarly) {
+  const int64_t begin_ns = Clock::Monotonic()->NowNs();
+  ASSERT_TRUE(Run(Load(11), 1, 1000).ok());
+  EXPECT_GE(Clock::Monotonic()->NowNs() - begin_ns, 10000000);
+}
+
+TEST_F(ReplayTest, VersionsAreRebuiltFromTraces) {
+  TraceBuilder builder = Load(3);
+  builder.Add(Operation::kUpdate, 1, 10).Add(Operation::kDelete, 2);
+  ASSERT_TRUE(Run(builder).ok());
+  KeyVersions rebuilt(1000);
+  ASSERT_TRUE(rebuilt.CountWrites(*trace_).ok());
+  for (uint64_t key = 0; key < 4; key++) {
+    EXPECT_EQ(rebuilt.Version(key), versions_.Version(key));
+    EXPECT_EQ(rebuilt.Present(key), versions_.Present(key));
+  }
+  EXPECT_EQ(rebuilt.Version(1), 2u);
+  EXPECT_FALSE(rebuilt.Present(2));
+  EXPECT_FALSE(rebuilt.Present(3));
+}
+
+}  // namespace
+}  // namespace recompact

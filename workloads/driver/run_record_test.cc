@@ -1,0 +1,148 @@
+#include "driver/run_record.h"
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "driver/latency_summary.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace recompact {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(LatencySummaryTest, PercentilesAreNearestRanks) {
+  std::vector<float> latencies_us(20000);
+  std::iota(latencies_us.rbegin(), latencies_us.rend(), 1.0f);
+  const LatencySummary summary = Summarize(&latencies_us);
+  EXPECT_EQ(summary.count, 20000u);
+  EXPECT_EQ(summary.mean, 10000.5);
+  EXPECT_EQ(summary.p50, 10000);
+  EXPECT_EQ(summary.p90, 18000);
+  EXPECT_EQ(summary.p95, 19000);
+  EXPECT_EQ(summary.p99, 19800);
+  EXPECT_EQ(summary.p99_9, 19980);
+  EXPECT_EQ(summary.p99_99, 19998);
+  EXPECT_EQ(summary.max, 20000);
+}
+
+TEST(LatencySummaryTest, FewLatencies) {
+  std::vector<float> none, one = {3.5}, three = {9, 1, 5};
+  EXPECT_EQ(Summarize(&none).count, 0u);
+  EXPECT_EQ(Summarize(&one).p50, 3.5);
+  EXPECT_EQ(Summarize(&one).p99_99, 3.5);
+  const LatencySummary summary = Summarize(&three);
+  EXPECT_EQ(summary.p50, 5);
+  EXPECT_EQ(summary.p90, 9);
+}
+
+TEST(CountersTest, DifferencesAndTheLargestLag) {
+  const Counters earlier = {{"flush_us", 5}, {"device_max_lag_us", 100}};
+  const Counters later = {
+      {"flush_us", 7}, {"new", 3}, {"device_max_lag_us", 60}};
+  EXPECT_EQ(Difference(earlier, later),
+            (Counters{{"flush_us", 2}, {"new", 3}, {"device_max_lag_us", 60}}));
+}
+
+constexpr int64_t kMiB = 1 << 20;
+
+class RunRecordTest : public ::testing::Test {
+ protected:
+  RunRecordTest() {
+    phase_.name = "load";
+    phase_.kind_name = "replay";
+    PhaseResult result;
+    result.phase = &phase_;
+    result.duration_s = 10;
+    result.counters = {{"flush_bytes_written", 100 * kMiB},
+                       {"compaction_bytes_written", 800 * kMiB},
+                       {"wal_bytes_written", 99 * kMiB},
+                       {"manifest_bytes_written", 1 * kMiB},
+                       {"process_write_bytes", 1001 * kMiB},
+                       {"device_write_bytes", 995 * kMiB},
+                       {"device_unsubmitted_bytes", 4 * kMiB},
+                       {"device_lost_us", 0},
+                       {"device_max_lag_us", 50}};
+    result_.phases.push_back(result);
+  }
+  Counters& counters() { return result_.phases[0].counters; }
+
+  Phase phase_;
+  RunResult result_;
+};
+
+TEST_F(RunRecordTest, AgreeingAccountsAreNotSuspect) {
+  EXPECT_THAT(SuspectReasons(result_), IsEmpty());
+}
+
+TEST_F(RunRecordTest, EachAccountThatDiffersIsSuspect) {
+  for (const char* name : {"compaction_bytes_written", "process_write_bytes",
+                           "device_write_bytes"}) {
+    counters()[name] += 25 * kMiB;
+    EXPECT_THAT(
+        SuspectReasons(result_),
+        ElementsAre(HasSubstr("the accounts of written bytes differ by 2.")))
+        << name;
+    counters()[name] -= 25 * kMiB;
+  }
+}
+
+TEST_F(RunRecordTest, AccountsThatNobodyKeptAreLeftOut) {
+  counters().erase("wal_bytes_written");
+  EXPECT_THAT(SuspectReasons(result_), IsEmpty());
+  counters().erase("process_write_bytes");
+  EXPECT_THAT(SuspectReasons(result_), IsEmpty());
+}
+
+TEST_F(RunRecordTest, BuffersOfASmallRunAreNotSuspect) {
+  for (auto& [name, value] : counters()) value = 0;
+  counters()["device_write_bytes"] = 1 * kMiB;
+  counters()["process_write_bytes"] = 1 * kMiB - 200000;
+  counters().erase("wal_bytes_written");
+  EXPECT_THAT(SuspectReasons(result_), IsEmpty());
+}
+
+TEST_F(RunRecordTest, LostTimeIsSuspect) {
+  counters()["device_lost_us"] = 90000;
+  EXPECT_THAT(SuspectReasons(result_), IsEmpty());
+  counters()["device_lost_us"] = 250000;
+  counters()["device_max_lag_us"] = 80000;
+  EXPECT_THAT(SuspectReasons(result_),
+              ElementsAre("the host could not keep up with the device model: "
+                          "2.5 % of the time was lost in waking late, once by "
+                          "80000 us"));
+}
+
+TEST_F(RunRecordTest, HoldsWhatTheContractNames) {
+  RunSpec spec;
+  spec.run = "0123456789abcdef";
+  spec.engine_id = "pristine";
+  spec.document = {{"schema", 1}, {"run", spec.run}};
+  result_.started = "2020-01-02T03:04:05Z";
+  result_.file_system = "tmpfs";
+  const auto record = RunRecord(spec, result_);
+  EXPECT_EQ(record["run"], spec.run);
+  EXPECT_EQ(record["spec"], spec.document);
+  EXPECT_EQ(record["engine"]["id"], "pristine");
+  for (const char* name : {"compiler", "flags", "tree_hash"}) {
+    EXPECT_TRUE(record["engine"]["build"][name].is_string()) << name;
+  }
+  EXPECT_TRUE(record["driver"]["source_hash"].is_string());
+  for (const char* name :
+       {"cpu", "cores", "memory_bytes", "kernel", "os", "filesystem"}) {
+    EXPECT_TRUE(record["host"].contains(name)) << name;
+  }
+  EXPECT_GT(record["host"]["memory_bytes"].get<uint64_t>(), 0u);
+  EXPECT_GT(record["peak_rss_bytes"].get<uint64_t>(), 0u);
+  EXPECT_TRUE(record["suspect"].is_array());
+  EXPECT_EQ(record["phases"][0]["name"], "load");
+  EXPECT_TRUE(record["phases"][0]["levels"].is_array());
+  EXPECT_TRUE(record["phases"][0]["space"].is_object());
+}
+
+}  // namespace
+}  // namespace recompact

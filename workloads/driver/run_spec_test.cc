@@ -1,0 +1,193 @@
+#include "driver/run_spec.h"
+
+#include <string>
+
+#include "driver/test_directory.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace recompact {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Pointer = Json::json_pointer;
+
+const char* const kSpec = R"({
+  "schema": 1, "run": "0123456789abcdef",
+  "engine": {"id": "leveldb", "options": {"write_buffer_size": 65536,
+             "seek_compaction": false, "compression": "snappy"}},
+  "device": {"id": "hdd_15k_raid0", "kind": "raid0", "members": 2,
+             "chunk_bytes": 65536, "member": {"kind": "hdd",
+             "read_bandwidth_mb_s": 163, "write_bandwidth_mb_s": 163.5,
+             "read_seek_ms": 3.3, "write_seek_ms": 3.8, "rotation_rpm": 15000},
+             "read_ahead_bytes": 131072, "writeback_bytes": 4194304,
+             "dirty_limit_bytes": 0, "page_cache_bytes": 4096,
+             "sync_latency_us": 5800, "source": "a datasheet"},
+  "scale_factor": 64, "seed": 42, "compressibility": 0.5,
+  "key_order": "ordered", "value_checks": true, "timeline_interval_ms": 100,
+  "start_from": {"run": "fedcba9876543210", "database": "/kept",
+                 "traces": ["a.trace", "b.trace"]},
+  "keep_database": false, "repetition": 2,
+  "phases": [
+    {"name": "load", "kind": "replay", "trace": "a.trace", "start": 5,
+     "count": 10, "pace": {"kind": "open", "rate_ops_s": 1000.5}, "threads": 8,
+     "warmup_operations": 3},
+    {"name": "settle", "kind": "wait_idle"},
+    {"name": "compact", "kind": "compact_range"},
+    {"name": "again", "kind": "reopen"},
+    {"name": "run", "kind": "replay", "trace": "b.trace", "start": 0,
+     "count": null, "pace": {"kind": "closed"}, "threads": 1,
+     "warmup_operations": 0}]})";
+
+class RunSpecTest : public ::testing::Test {
+ protected:
+  Status Read(const std::string& text) {
+    WriteText(path_, text);
+    spec_ = RunSpec();
+    return ReadRunSpec(path_, &spec_);
+  }
+
+  // Expects the specification to be refused once "pointer" is "value".
+  void ExpectRefused(const std::string& pointer, const Json& value,
+                     const std::string& message) {
+    Json document = Json::parse(kSpec);
+    document[Pointer(pointer)] = value;
+    const Status status = Read(document.dump());
+    EXPECT_EQ(status.code(), ExitCode::kBadInput) << pointer;
+    EXPECT_EQ(status.message(),
+              path_ + ": " + message + " ; correct the specification");
+  }
+
+  TestDirectory directory_;
+  const std::string path_ = directory_.File("spec.json");
+  RunSpec spec_;
+};
+
+TEST_F(RunSpecTest, ReadsAllOfIt) {
+  const Status status = Read(kSpec);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(spec_.run, "0123456789abcdef");
+  EXPECT_EQ(spec_.engine_id, "leveldb");
+  EXPECT_THAT(
+      spec_.engine_options,
+      ::testing::ElementsAre(::testing::Pair("compression", "snappy"),
+                             ::testing::Pair("seek_compaction", "false"),
+                             ::testing::Pair("write_buffer_size", "65536")));
+  EXPECT_EQ(spec_.device.kind, DeviceKind::kRaid0);
+  EXPECT_EQ(spec_.device.chunk_bytes, 65536u);
+  EXPECT_EQ(spec_.device.page_cache_bytes, 4096u);
+  EXPECT_EQ(spec_.device.member->kind, DeviceKind::kHdd);
+  EXPECT_EQ(spec_.device.member->write_bandwidth_mb_s, 163.5);
+  EXPECT_EQ(spec_.scale_factor, 64);
+  EXPECT_EQ(spec_.key_order, KeyOrder::kOrdered);
+  EXPECT_EQ(spec_.start_from->database, "/kept");
+  EXPECT_EQ(spec_.start_from->traces.size(), 2u);
+  ASSERT_EQ(spec_.phases.size(), 5u);
+  EXPECT_EQ(spec_.phases[0].rate_ops_s, 1000.5);
+  EXPECT_EQ(*spec_.phases[0].count, 10u);
+  EXPECT_EQ(spec_.phases[0].threads, 8);
+  EXPECT_EQ(spec_.phases[0].warmup_operations, 3u);
+  EXPECT_EQ(spec_.phases[3].kind, Phase::Kind::kReopen);
+  EXPECT_FALSE(spec_.phases[4].count.has_value());
+  EXPECT_EQ(spec_.phases[4].rate_ops_s, 0);
+}
+
+TEST_F(RunSpecTest, ReadsAnSsdAndPlainDevices) {
+  Json document = Json::parse(kSpec);
+  document["device"] = Json::parse(R"({"id": "ssd", "kind": "ssd",
+      "read_bandwidth_mb_s": 2600, "write_bandwidth_mb_s": 1000,
+      "read_latency_us": 85, "write_latency_us": 20, "channels": 38,
+      "half_duplex": true, "read_ahead_bytes": 131072,
+      "writeback_bytes": 4194304, "dirty_limit_bytes": 268435456,
+      "page_cache_bytes": 0, "sync_latency_us": 40})");
+  ASSERT_TRUE(Read(document.dump()).ok());
+  EXPECT_EQ(spec_.device.channels, 38);
+  EXPECT_EQ(spec_.device.dirty_limit_bytes, 268435456u);
+  for (const char* kind : {"memory", "path"}) {
+    document["device"] = {{"id", "plain"}, {"kind", kind}};
+    ASSERT_TRUE(Read(document.dump()).ok());
+    EXPECT_FALSE(spec_.device.modelled());
+  }
+}
+
+TEST_F(RunSpecTest, NamesUnknownKeys) {
+  ExpectRefused("/colour", 1, "colour: is not a known key here");
+  ExpectRefused("/engine/version", 1,
+                "engine.version: is not a known key here");
+  ExpectRefused("/device/channels", 4,
+                "device.channels: is not a known key here");
+  ExpectRefused("/device/member/page_cache_bytes", 4,
+                "device.member.page_cache_bytes: is not a known key here");
+  ExpectRefused("/start_from/copy", 1,
+                "start_from.copy: is not a known key here");
+  ExpectRefused("/phases/0/pace/burst", 1,
+                "phases[0].pace.burst: is not a known key here");
+  ExpectRefused("/phases/1/trace", "a",
+                "phases[1].trace: is not a known key here");
+}
+
+TEST_F(RunSpecTest, NamesWrongValues) {
+  ExpectRefused("/schema", 2, "schema: is 2, this driver reads 1");
+  ExpectRefused("/run", "12", "run: must be 16 hexadecimal digits");
+  ExpectRefused("/engine/options/block_size", Json::array(),
+                "engine.options.block_size: must be a number, a text, true or "
+                "false");
+  ExpectRefused("/device/kind", "tape",
+                "device.kind: must be memory, path, ssd, hdd or raid0");
+  ExpectRefused("/device/chunk_bytes", 0,
+                "device.chunk_bytes: must be above 0");
+  ExpectRefused("/device/member/kind", "memory",
+                "device.member.kind: must be ssd or hdd");
+  ExpectRefused("/device/member/read_seek_ms", -1,
+                "device.member.read_seek_ms: must not be negative");
+  ExpectRefused("/scale_factor", 0, "scale_factor: must be above 0");
+  ExpectRefused("/compressibility", 1.5, "compressibility: must be at most 1");
+  ExpectRefused("/key_order", "random", "key_order: must be hashed or ordered");
+  ExpectRefused("/value_checks", 1, "value_checks: must be true or false");
+  ExpectRefused("/timeline_interval_ms", 0,
+                "timeline_interval_ms: must be at least 1");
+  ExpectRefused("/start_from/traces", "a",
+                "start_from.traces: must be a list of paths");
+  ExpectRefused("/phases", Json::array(),
+                "phases: must be a list of at least one phase");
+  ExpectRefused("/phases/1/name", "a/b",
+                "phases[1].name: must be made of a-z, 0-9 and _");
+  ExpectRefused("/phases/1/name", "load",
+                "phases[1].name: \"load\" is used twice");
+  ExpectRefused("/phases/1/kind", "sleep",
+                "phases[1].kind: must be replay, wait_idle, compact_range or "
+                "reopen");
+  ExpectRefused("/phases/0/threads", 0,
+                "phases[0].threads: must be at least 1");
+  ExpectRefused("/phases/0/count", -4,
+                "phases[0].count: must be null or a whole number, not "
+                "negative");
+  ExpectRefused("/phases/0/pace/rate_ops_s", 0,
+                "phases[0].pace.rate_ops_s: must be above 0");
+  ExpectRefused("/phases/0/pace/kind", "fast",
+                "phases[0].pace.kind: must be closed or open");
+}
+
+TEST_F(RunSpecTest, NamesEveryMissingKey) {
+  const Json document = Json::parse(kSpec);
+  for (const auto& member : document.items()) {
+    if (member.key() == "repetition") continue;  // May be left out
+    Json without = document;
+    without.erase(member.key());
+    EXPECT_EQ(Read(without.dump()).message(),
+              path_ + ": " + member.key() +
+                  ": is missing ; correct the specification");
+  }
+}
+
+TEST_F(RunSpecTest, RefusesWhatIsNotASpecification) {
+  EXPECT_EQ(ReadRunSpec(path_, &spec_).message(),
+            path_ + ": cannot open the specification ; correct --spec");
+  EXPECT_EQ(Read("{\"schema\": 1,").message(),
+            path_ + ": is not JSON ; correct the specification");
+  EXPECT_EQ(Read("[]").message(),
+            path_ + ": must be an object ; correct the specification");
+}
+
+}  // namespace
+}  // namespace recompact
