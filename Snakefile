@@ -6,6 +6,12 @@ from recompact import pipeline
 
 min_version("9.0")
 
+
+# Debian 12 is what ./repro needs and is tried on. Snakemake looks at this only
+# when it is told to deploy software, with --sdm apptainer.
+container: "docker://debian:12-slim"
+
+
 scale = config["scale"]
 selection = pipeline.select(scale, config.get("panels", "all"))
 plan = selection.plan

@@ -24,7 +24,7 @@ rule tables:
     log:
         f"build/logs/{scale}/tables.log",
     params:
-        out=f"results/{scale}",
+        out=lambda w, output: pipeline.folder_of(output[0]),
     shell:
         "python -m recompact step tables --plan {input.plan} --out {params.out}"
         " > {log} 2>&1 || (cat {log} >&2; exit 1)"
@@ -32,14 +32,14 @@ rule tables:
 
 rule claims:
     input:
-        "paper_figures/claims.yaml",
         TABLES,
+        claims="paper_figures/claims.yaml",
     output:
         f"results/{scale}/claims.csv",
     log:
         f"build/logs/{scale}/claims.log",
     params:
-        tables=f"results/{scale}",
+        tables=lambda w, input: pipeline.folder_of(input[0]),
     shell:
         "python -m recompact step claims --tables {params.tables} --out {output}"
         " > {log} 2>&1 || (cat {log} >&2; exit 1)"

@@ -5,8 +5,8 @@ RENDERED = f"paper_figures/rendered/{scale}"
 
 rule figures:
     input:
-        "paper_figures/figures.yaml",
         TABLES,
+        figures="paper_figures/figures.yaml",
     output:
         expand(
             f"{RENDERED}/{{figure}}.{{kind}}",
@@ -16,9 +16,9 @@ rule figures:
     log:
         f"build/logs/{scale}/figures.log",
     params:
-        tables=f"results/{scale}",
+        tables=lambda w, input: pipeline.folder_of(input[0]),
         figures=",".join(figure.id for figure in selection.figures),
-        out=RENDERED,
+        out=lambda w, output: pipeline.folder_of(output[0]),
     shell:
         "python -m recompact step figures --tables {params.tables}"
         " --figures {params.figures} --out {params.out}"
@@ -27,15 +27,15 @@ rule figures:
 
 rule report:
     input:
-        f"results/{scale}/claims.csv",
-        rules.figures.output,
+        claims=f"results/{scale}/claims.csv",
+        figures=rules.figures.output,
     output:
         f"results/{scale}/report/index.html",
     log:
         f"build/logs/{scale}/report.log",
     params:
-        tables=f"results/{scale}",
-        rendered=RENDERED,
+        tables=lambda w, input: pipeline.folder_of(input.claims),
+        rendered=lambda w, input: pipeline.folder_of(input.figures[0]),
     shell:
         "python -m recompact step report --tables {params.tables}"
         " --rendered {params.rendered} --out {output}"

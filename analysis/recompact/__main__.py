@@ -75,8 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_step(steps: argparse._SubParsersAction[argparse.ArgumentParser], name: str,
-              *words: str) -> None:
+def _add_step(
+    steps: argparse._SubParsersAction[argparse.ArgumentParser], name: str, *words: str
+) -> None:
     step = steps.add_parser(name)
     for word in words:
         step.add_argument(word, required=True)

@@ -86,7 +86,10 @@ def write_trace(path: Path, keys: list[int], value_bytes: int, key_count: int) -
 def _run(words: list[str | Path], root: Path) -> tuple[str, int]:
     """Run a program; return its output and its peak resident set in bytes."""
     process = subprocess.Popen(
-        [str(word) for word in words], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        [str(word) for word in words],
+        cwd=root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     )
     assert process.stdout is not None
@@ -101,10 +104,17 @@ def _run(words: list[str | Path], root: Path) -> tuple[str, int]:
 def db_bench(root: Path, folder: Path, operations: int, value_bytes: int) -> Outcome:
     """Run db_bench's fillrandom."""
     database = data_root() / "recompact-db-bench"
-    output, rss = _run([
-        folder / "db_bench", "--benchmarks=fillrandom", f"--db={database}", f"--num={operations}",
-        f"--value_size={value_bytes}", "--compression_ratio=0.5",
-    ], root)
+    output, rss = _run(
+        [
+            folder / "db_bench",
+            "--benchmarks=fillrandom",
+            f"--db={database}",
+            f"--num={operations}",
+            f"--value_size={value_bytes}",
+            "--compression_ratio=0.5",
+        ],
+        root,
+    )
     shutil.rmtree(database, ignore_errors=True)
     found = re.search(r"fillrandom\s*:\s*([0-9.]+) micros/op", output)
     if found is None:
@@ -127,20 +137,38 @@ def driver(root: Path, folder: Path, trace: Path) -> Outcome:
         "timeline_interval_ms": 100,
         "start_from": None,
         "keep_database": False,
-        "phases": [{
-            "name": "run", "kind": "replay", "trace": str(trace), "start": 0, "count": None,
-            "pace": {"kind": "closed"}, "threads": 1, "warmup_operations": 0,
-        }],
+        "phases": [
+            {
+                "name": "run",
+                "kind": "replay",
+                "trace": str(trace),
+                "start": 0,
+                "count": None,
+                "pace": {"kind": "closed"},
+                "threads": 1,
+                "warmup_operations": 0,
+            }
+        ],
     }
     spec["run"] = digest(spec)
     work = root / "build/bench"
     out = work / "out"
     shutil.rmtree(out, ignore_errors=True)
     (work / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
-    _, rss = _run([
-        folder / "driver/recompact_driver", "--spec", work / "spec.json", "--out", out,
-        "--data-dir", data_root() / "recompact-bench", "--lock", data_root() / "recompact.lock",
-    ], root)
+    _, rss = _run(
+        [
+            folder / "driver/recompact_driver",
+            "--spec",
+            work / "spec.json",
+            "--out",
+            out,
+            "--data-dir",
+            data_root() / "recompact-bench",
+            "--lock",
+            data_root() / "recompact.lock",
+        ],
+        root,
+    )
     record = json.loads((out / "run.json").read_text(encoding="utf-8"))
     return Outcome(record["phases"][0]["throughput_ops_s"], rss)
 
@@ -152,26 +180,31 @@ def bench_driver(root: Path) -> None:
     trace = root / "build/bench/fillrandom.trace"
     write_trace(trace, db_bench_keys(OPERATIONS), VALUE_BYTES, OPERATIONS)
     ratios = []
-    print(f"{OPERATIONS} random writes, {KEY_BYTES}-byte keys, {VALUE_BYTES}-byte values, in memory")
+    print(
+        f"{OPERATIONS} random writes, {KEY_BYTES}-byte keys, {VALUE_BYTES}-byte values, in memory"
+    )
     for pair in range(PAIRS):
         theirs = db_bench(root, folder, OPERATIONS, VALUE_BYTES)
         ours = driver(root, folder, trace)
         ratios.append(ours.ops_s / theirs.ops_s)
-        print(f"pair {pair + 1}: db_bench {theirs.ops_s:.0f} ops/s, driver {ours.ops_s:.0f} ops/s, "
-              f"ratio {ratios[-1]:.3f}", flush=True)
+        print(
+            f"pair {pair + 1}: db_bench {theirs.ops_s:.0f} ops/s, driver {ours.ops_s:.0f} ops/s, "
+            f"ratio {ratios[-1]:.3f}",
+            flush=True,
+        )
     write_trace(trace, db_bench_keys(MEMORY_OPERATIONS), MEMORY_VALUE_BYTES, MEMORY_OPERATIONS)
     theirs = db_bench(root, folder, MEMORY_OPERATIONS, MEMORY_VALUE_BYTES)
     ours = driver(root, folder, trace)
     trace.unlink()
+    beyond = ours.peak_rss_bytes - theirs.peak_rss_bytes
     result = {
         "pairs": ratios,
         "ratio_median": median(ratios),
         "ratio_min": min(ratios),
         "ratio_max": max(ratios),
         "memory_operations": MEMORY_OPERATIONS,
-        "memory_beyond_db_bench_bytes": ours.peak_rss_bytes - theirs.peak_rss_bytes,
+        "memory_beyond_db_bench_bytes": beyond,
     }
     (root / "build/bench/driver.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
     print(f"ratio: median {median(ratios):.3f}, {min(ratios):.3f} to {max(ratios):.3f}")
-    print(f"memory beyond db_bench's with {MEMORY_OPERATIONS} operations: "
-          f"{result['memory_beyond_db_bench_bytes'] / 1e6:.0f} MB")
+    print(f"memory beyond db_bench's with {MEMORY_OPERATIONS} operations: {beyond / 1e6:.0f} MB")

@@ -19,36 +19,65 @@ SEAM_SOURCES = (
 YCSB = "workloads/ycsb"
 
 
-def configure(
-    root: Path, engine: str, tree: Path, folder: Path, *settings: str
-) -> None:
+def configure(root: Path, engine: str, tree: Path, folder: Path, *settings: str) -> None:
     """Configure the CMake build of one engine in `folder`."""
     declarations = Declarations(root)
     entry = declarations.engines[engine]
     sources = Sources(root)
     own = [*SEAM_SOURCES, *entry.sources] if entry.tree == "patched" else []
-    run([
-        "cmake", "--fresh", "-G", "Ninja", "-S", root / "engines", "-B", folder,
-        f"-DLEVELDB_SOURCE={tree.resolve()}",
-        f"-DENGINE_SOURCES={';'.join(own)}",
-        f"-DRECOMPACT_TREE_HASH={sources.tree(declarations, engine)}",
-        f"-DRECOMPACT_DRIVER_HASH={sources.driver}",
-        *settings,
-    ], log=folder / "configure.log")
+    run(
+        [
+            "cmake",
+            "--fresh",
+            "-G",
+            "Ninja",
+            "-S",
+            root / "engines",
+            "-B",
+            folder,
+            f"-DLEVELDB_SOURCE={tree.resolve()}",
+            f"-DENGINE_SOURCES={';'.join(own)}",
+            f"-DRECOMPACT_TREE_HASH={sources.tree(declarations, engine)}",
+            f"-DRECOMPACT_DRIVER_HASH={sources.driver}",
+            *settings,
+        ],
+        log=folder / "configure.log",
+    )
 
 
 def build_engine(root: Path, engine: str, tree: Path, folder: Path) -> None:
     """Build the replay driver on one engine; `folder`/driver/recompact_driver is the result."""
     configure(root, engine, tree, folder)
-    run(["cmake", "--build", folder, "--target", "recompact_driver", "--parallel",
-         str(os.cpu_count() or 1)], log=folder / "build.log")
+    run(
+        [
+            "cmake",
+            "--build",
+            folder,
+            "--target",
+            "recompact_driver",
+            "--parallel",
+            str(os.cpu_count() or 1),
+        ],
+        log=folder / "build.log",
+    )
 
 
 def build_bench(root: Path, tree: Path, folder: Path) -> None:
     """Build db_bench and the driver on the unpatched release, with the same flags."""
     configure(root, "pristine", tree, folder, "-DRECOMPACT_BUILD_TESTS=ON")
-    run(["cmake", "--build", folder, "--target", "recompact_driver", "db_bench", "--parallel",
-         str(os.cpu_count() or 1)], log=folder / "build.log")
+    run(
+        [
+            "cmake",
+            "--build",
+            folder,
+            "--target",
+            "recompact_driver",
+            "db_bench",
+            "--parallel",
+            str(os.cpu_count() or 1),
+        ],
+        log=folder / "build.log",
+    )
 
 
 def build_trace_writer(root: Path) -> None:
@@ -61,8 +90,20 @@ def write_trace(jar: Path, trace: Trace, destination: Path) -> None:
     specification = destination.with_suffix(".json")
     destination.parent.mkdir(parents=True, exist_ok=True)
     specification.write_text(json.dumps(trace.workload, indent=1) + "\n", encoding="utf-8")
-    run([
-        "java", "--add-opens", "java.base/java.lang=ALL-UNNAMED", "-jar", jar,
-        "--spec", specification, "--phase", trace.phase,
-        "--seed", str(trace.seed), "--out", destination,
-    ])
+    run(
+        [
+            "java",
+            "--add-opens",
+            "java.base/java.lang=ALL-UNNAMED",
+            "-jar",
+            jar,
+            "--spec",
+            specification,
+            "--phase",
+            trace.phase,
+            "--seed",
+            str(trace.seed),
+            "--out",
+            destination,
+        ]
+    )

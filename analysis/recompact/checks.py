@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from recompact import build, upstream
@@ -61,7 +62,11 @@ def _engine_tests(root: Path, engine: str) -> bool:
     scratch = Path("/dev/shm") if Path("/dev/shm").is_dir() else folder
     return _command(root, "cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1)) and (
         _command(
-            folder, "ctest", "--output-on-failure", "--parallel", str(os.cpu_count() or 1),
+            folder,
+            "ctest",
+            "--output-on-failure",
+            "--parallel",
+            str(os.cpu_count() or 1),
             env={"TEST_TMPDIR": str(scratch / f"recompact-test-{engine}")},
         )
     )
@@ -82,11 +87,17 @@ def all_checks(root: Path) -> list[Check]:
         command("shell", "sh", "-n", "repro"),
         command("analysis", sys.executable, "-m", "pytest", "-q", "analysis/tests"),
         command(
-            "trace writer", "mvn", "--batch-mode", "--quiet", "-f", f"{build.YCSB}/pom.xml", "verify"
+            "trace writer",
+            "mvn",
+            "--batch-mode",
+            "--quiet",
+            "-f",
+            f"{build.YCSB}/pom.xml",
+            "verify",
         ),
     ]
     for engine in Declarations(root).engines:
-        checks.append(Check(f"engine {engine}", lambda engine=engine: _engine_tests(root, engine)))
+        checks.append(Check(f"engine {engine}", partial(_engine_tests, root, engine)))
     return checks
 
 

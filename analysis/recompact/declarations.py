@@ -42,9 +42,7 @@ def _construct_mapping(
     return yaml.SafeLoader.construct_mapping(loader, node, deep=deep)
 
 
-_UniqueKeyLoader.add_constructor(
-    yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping
-)
+_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
 
 
 def load(path: Path, model: type[ModelT]) -> ModelT:
@@ -84,6 +82,8 @@ def _describe(path: Path, error: ValidationError) -> str:
     lines = []
     for item in error.errors()[:5]:
         key = ".".join(str(part) for part in item["loc"]) or "(top level)"
-        advice = "remove it or correct its name" if item["type"] == "extra_forbidden" else "correct it"
+        advice = (
+            "remove it or correct its name" if item["type"] == "extra_forbidden" else "correct it"
+        )
         lines.append(f"{path}: {key}: {item['msg']}; {advice}")
     return "\n".join(lines)

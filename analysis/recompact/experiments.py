@@ -168,6 +168,7 @@ class _Scales(Declaration):
 class _Experiments(Declaration):
     scaled_options: dict[OptionName, int]
     common_options: dict[OptionName, Scalar]
+    shape_options: dict[OptionName, Scalar]
     experiments: dict[str, Experiment]
 
 
@@ -240,6 +241,10 @@ class Declarations:
     def common_options(self) -> dict[OptionName, Scalar]:
         return self._experiment_file.common_options
 
+    @property
+    def shape_options(self) -> dict[OptionName, Scalar]:
+        return self._experiment_file.shape_options
+
     def _check_references(self) -> None:
         for name, experiment in self.experiments.items():
             for engine in experiment.engines:
@@ -248,14 +253,17 @@ class Declarations:
             for scale_name, scale in self.scales.items():
                 if experiment.paper not in scale.factor:
                     raise DeclarationError(
-                        f"{self.root / 'workloads/scales.yaml'}: scales.{scale_name}.factor: has no "
-                        f"entry {experiment.paper}, the paper of experiment {name}; add it"
+                        f"{self.root / 'workloads/scales.yaml'}: scales.{scale_name}.factor: "
+                        f"has no entry {experiment.paper}, the paper of experiment {name}; add it"
                     )
             self._check_sweep_uses(name, experiment)
             for phase in (*experiment.prepare, *experiment.phases):
                 for workload in self._workload_names(experiment, phase):
                     self._check(
-                        name, f"phases.{phase.name}.workload", workload, self.workloads,
+                        name,
+                        f"phases.{phase.name}.workload",
+                        workload,
+                        self.workloads,
                         "workloads/workloads.yaml",
                     )
 

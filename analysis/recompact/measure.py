@@ -100,9 +100,21 @@ def measure(
     specification = run_directory / "specification.json"
     specification.write_text(json.dumps(run.spec, indent=1) + "\n", encoding="utf-8")
     # The driver dies with this process: nobody measures beside an orphan.
-    words = ["setpriv", "--pdeathsig", "KILL", *prefix, str(driver.resolve()),
-             "--spec", str(specification.resolve()), "--out", str(run_directory.resolve()),
-             "--data-dir", str(data), "--lock", str(data_root() / "recompact.lock")]
+    words = [
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        *prefix,
+        str(driver.resolve()),
+        "--spec",
+        str(specification.resolve()),
+        "--out",
+        str(run_directory.resolve()),
+        "--data-dir",
+        str(data),
+        "--lock",
+        str(data_root() / "recompact.lock"),
+    ]
     try:
         status = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, check=False).returncode
         if status != 0:

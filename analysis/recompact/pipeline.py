@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from recompact.declarations import DeclarationError
 from recompact.experiments import ROOT, Declarations, ScaleName
@@ -61,7 +60,7 @@ def select(scale: str, panels: str) -> Selection:
     # The noise floor is needed for every verdict.
     used.add("noise")
     experiments = [name for name in declared.experiments if name in used]
-    plan = make(declared, scale, experiments)  # type: ignore[arg-type]
+    plan = make(declared, scale, experiments)
     for run in plan.runs.values():
         if not check_existing(ROOT / RAW / run.id, run):
             (ROOT / FINISHED / run.id).unlink(missing_ok=True)  # its result was removed
@@ -135,3 +134,8 @@ def marks_of(plan: Plan) -> list[str]:
 def priority(plan: Plan, name: str) -> int:
     """Order runs as planned: the earlier, the higher."""
     return len(plan.runs) - list(plan.runs).index(name)
+
+
+def folder_of(path: str) -> str:
+    """Name the folder that a file lies in."""
+    return Path(path).parent.as_posix()

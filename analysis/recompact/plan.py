@@ -22,6 +22,7 @@ from recompact.experiments import (
     Declarations,
     Experiment,
     FromSweep,
+    OptionName,
     Phase,
     Scalar,
     Scale,
@@ -31,7 +32,10 @@ from recompact.experiments import (
 
 SEED = 20190408  # any number; every trace and value derives from it
 COMPRESSIBILITY = 0.5  # E10: the paper's Bloom filter sizes imply it
-TIMELINE_INTERVAL_MS = 100
+TIMELINE_INTERVAL_MS = (
+    1000  # LDC Fig. 1 shows means per second; a scale model runs that much faster
+)
+SHORTEST_TIMELINE_INTERVAL_MS = 10
 
 Point = dict[str, Scalar]
 
@@ -196,9 +200,7 @@ class _Planner:
 
     def add(self, name: str, experiment: Experiment) -> None:
         """Add the runs of one experiment: repetition by repetition, A B A B."""
-        repetitions = experiment.repetitions.get(
-            self.plan.scale, self.plan.scale_entry.repetitions
-        )
+        repetitions = experiment.repetitions.get(self.plan.scale, self.plan.scale_entry.repetitions)
         points = list(self._points(experiment))
         for repetition in range(1, repetitions + 1):
             for point, engine in itertools.product(points, experiment.engines):
@@ -227,13 +229,15 @@ class _Planner:
                 "engine": run.engine,
                 "repetition": repetition,
                 "point": point,
-                "factor": run.spec["scale_factor"],
+                "factor": self._factor(experiment, point),
                 "profile": run.profile,
             }
         )
 
     def _points(self, experiment: Experiment) -> Iterable[Point]:
-        values = [getattr(sweep, self.plan.scale_entry.sweep) for sweep in experiment.sweep.values()]
+        values = [
+            getattr(sweep, self.plan.scale_entry.sweep) for sweep in experiment.sweep.values()
+        ]
         for combination in itertools.product(*values):
             yield dict(zip(experiment.sweep, combination, strict=True))
 
@@ -254,7 +258,9 @@ class _Planner:
             "compressibility": COMPRESSIBILITY,
             "key_order": "hashed",
             "value_checks": True,
-            "timeline_interval_ms": TIMELINE_INTERVAL_MS,
+            "timeline_interval_ms": max(
+                SHORTEST_TIMELINE_INTERVAL_MS, round(TIMELINE_INTERVAL_MS / factor)
+            ),
             "repetition": repetition,
         }
         prepared = self._prepared(experiment, base, point, factor, repetition)
@@ -322,15 +328,16 @@ class _Planner:
 
     def _options(
         self, experiment: Experiment, engine: str, point: Point, factor: int
-    ) -> dict[str, Scalar]:
-        """Engine options; where a later source names one again, the later one holds."""
+    ) -> dict[OptionName, Scalar]:
+        """Give the engine's options; where a later source names one again, the later one holds."""
         if experiment.upstream_defaults:
             return dict(self.declarations.common_options)
-        options: dict[str, Scalar] = {
+        options: dict[OptionName, Scalar] = {
             name: max(1, round(value / factor))
             for name, value in self.declarations.scaled_options.items()
         }
         options |= self.declarations.common_options
+        options |= self.declarations.shape_options
         options |= self.declarations.engines[engine].options
         for name, value in experiment.options.items():
             options[name] = _resolve(value, point) if isinstance(value, FromSweep) else value
@@ -358,9 +365,7 @@ class _Planner:
             specs.append(spec)
         return specs, tuple(dict.fromkeys(traces))
 
-    def _trace(
-        self, phase: Phase, point: Point, factor: int, repetition: int
-    ) -> Trace:
+    def _trace(self, phase: Phase, point: Point, factor: int, repetition: int) -> Trace:
         assert phase.workload is not None and phase.operations is not None
         workload_id = str(_resolve(phase.workload, point))
         full = int(_resolve(phase.operations, point))
@@ -401,7 +406,7 @@ def _trace_specification(
         "operations": operations,
         "value_bytes": workload.value_bytes,
         "distribution": "zipfian" if exact_zipf else workload.distribution,
-        **workload.mix,
+        **{str(operation): share for operation, share in workload.mix.items()},
     }
     if workload.zipf_constant is not None:
         specification["zipf_constant"] = workload.zipf_constant

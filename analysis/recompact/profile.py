@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import plotly.graph_objects as go  # type: ignore[import-untyped]
+import plotly.graph_objects as go
 
 from recompact.measure import check_existing, measure
 from recompact.plan import Run
@@ -40,7 +40,8 @@ MODULES: tuple[tuple[str, str], ...] = (
     ("write_path", r"DBImpl::Write\b|DBImpl::MakeRoomForWrite"),
 )
 
-# LDC Table I: its rows exclude each other. Its DoWrite is db_bench's loop around DBImpl::Write (E13).
+# LDC Table I: its rows exclude each other. Its DoWrite is db_bench's loop around DBImpl::Write
+# (E13).
 FUNCTION_GROUPS: tuple[tuple[str, str, bool], ...] = (
     # name, pattern of any frame, kernel samples only
     ("file_system_kernel", _FILE_CALL, True),
@@ -127,12 +128,27 @@ def record(
         _write_status(run_directory, "skipped", reason)
         return
     data = run_directory.parent / f"{run.id}.perf.data"
-    perf = ("perf", "record", "--quiet", "-e", EVENT, "-F", str(FREQUENCY_HZ), "--call-graph", "fp",
-            "-o", str(data), "--")
+    perf = (
+        "perf",
+        "record",
+        "--quiet",
+        "-e",
+        EVENT,
+        "-F",
+        str(FREQUENCY_HZ),
+        "--call-graph",
+        "fp",
+        "-o",
+        str(data),
+        "--",
+    )
     measure(run, root, driver, run_directory, database, (*prefix, *perf))
     script = subprocess.run(
         ["perf", "script", "-i", str(data), "-F", "ip,sym,dso", "--no-inline"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=True,
     )
     samples = list(parse(script.stdout.splitlines()))
     data.unlink()

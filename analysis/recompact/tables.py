@@ -39,7 +39,7 @@ NOISE_COLUMNS = ["metric", "engine_a", "engine_b", "pairs", "floor"]
 SPECIFICATION_COLUMNS = ["run", "engine_options", "device", "conditions", "build", "suspect"]
 
 NOISE_EXPERIMENT = "noise"
-NOISE_PHASE = "run"
+NOISE_PHASES = ("run", "read")  # a metric is taken from the first that has it
 ANY_ENGINE = "any"
 FLOAT_FORMAT = "%.10g"
 TEXT_COLUMNS = ("run", "trace", "tree", "suspect")
@@ -314,7 +314,7 @@ def read_profile(directory: Path) -> pd.DataFrame:
     path = directory / "profile.csv"
     if not path.exists():
         return pd.DataFrame(columns=PROFILE_COLUMNS)
-    return read_table(path, PROFILE_COLUMNS).assign(run=directory.name)
+    return read_table(path, PROFILE_COLUMNS)
 
 
 def runs_table(
@@ -468,9 +468,9 @@ def noise_table(experiments: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     use. The first copies of two engines make a pair of engines that should behave alike.
     Metrics that are zero or absent in a run of a pair have no log ratio and no row.
     """
-    cells = experiments[experiments.experiment == NOISE_EXPERIMENT].merge(
-        runs.loc[runs.phase == NOISE_PHASE, ["run", "metric", "value"]], on="run"
-    )
+    measured = pd.concat([runs[runs.phase == phase] for phase in NOISE_PHASES])
+    measured = measured.drop_duplicates(["run", "metric"])[["run", "metric", "value"]]
+    cells = experiments[experiments.experiment == NOISE_EXPERIMENT].merge(measured, on="run")
     cells = cells[cells.value > 0]
     if cells.empty:
         return pd.DataFrame(columns=NOISE_COLUMNS)

@@ -143,8 +143,17 @@ def unpack(root: Path, tarball: Path, destination: Path, *, patched: bool) -> No
             archive.extractall(folder, filter="data")
         tree = Path(folder) / declared(root).folder
         for patch in series(root) if patched else []:
-            run(["patch", "--strip=1", "--fuzz=0", "--no-backup-if-mismatch", "--silent",
-                 f"--directory={tree}", f"--input={patch.resolve()}"])
+            run(
+                [
+                    "patch",
+                    "--strip=1",
+                    "--fuzz=0",
+                    "--no-backup-if-mismatch",
+                    "--silent",
+                    f"--directory={tree}",
+                    f"--input={patch.resolve()}",
+                ]
+            )
         destination.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(tree, destination)
 
@@ -153,9 +162,7 @@ def _git(tree: Path, *words: str) -> str:
     identity = {
         f"GIT_{who}_{what}": value
         for who in ("AUTHOR", "COMMITTER")
-        for what, value in (
-            ("NAME", "recompact"), ("EMAIL", "recompact@localhost"), ("DATE", DATE)
-        )
+        for what, value in (("NAME", "recompact"), ("EMAIL", "recompact@localhost"), ("DATE", DATE))
     }
     return run(["git", "-C", tree, "-c", "core.autocrlf=false", *words], env=os.environ | identity)
 
@@ -178,8 +185,17 @@ def export(tree: Path, patches: Path) -> None:
     first = _git(tree, "rev-list", "--max-parents=0", "HEAD").strip()
     with tempfile.TemporaryDirectory() as folder:
         _git(
-            tree, "format-patch", "--quiet", "--zero-commit", "--no-signature", "--no-numbered",
-            "--no-stat", "--unified=1", "--full-index", "--no-renames", f"--output-directory={folder}",
+            tree,
+            "format-patch",
+            "--quiet",
+            "--zero-commit",
+            "--no-signature",
+            "--no-numbered",
+            "--no-stat",
+            "--unified=1",
+            "--full-index",
+            "--no-renames",
+            f"--output-directory={folder}",
             f"{first}..HEAD",
         )
         written = sorted(Path(folder).iterdir())

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-
 from recompact.figures import EngineStyle
 from recompact.tables import TIMELINE_COLUMNS
 
@@ -335,8 +334,7 @@ class Campaign:
         options = {
             "max_file_size": 2**21 // factor,
             "write_buffer_size": 2**22 // factor,
-            "fanout": point.get("fanout", 10),
-            "expand_inputs": point.get("expand_inputs", True),
+            **{key: point[key] for key in ("fanout", "expand_inputs") if key in point},
         }
         record = {
             "schema": 1,

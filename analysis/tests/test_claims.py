@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from synthetic import Campaign
-
 from recompact import tables
 from recompact.claims import CLAIM_COLUMNS, Claims, Verdict, evaluate, load_claims
 from recompact.claims.evaluation import claims_table
 from recompact.declarations import DeclarationError
 from recompact.results import Results
+from synthetic import Campaign
 
 CLAIMS = Path(__file__).parents[2] / "paper_figures/claims.yaml"
 ENGINES = {"pristine", "leveldb"}
@@ -165,6 +164,16 @@ def test_rank_follows_the_named_groups(results_dir):
     assert check(results_dir, "LDC-C02", rank=2, band=(None, None)).verdict == "not reproduced"
     absent = check(results_dir, "LDC-C03", group="sorting")
     assert absent.reason == "experiment ldc_profile: no function group sorting in profile.csv"
+
+
+def test_rank_ignores_what_the_papers_table_leaves_unnamed(results_dir, tmp_path):
+    def grow_others(frame):
+        return frame.assign(share=frame.share.where(frame.function_group != "others", 0.3))
+
+    damaged = rewrite(results_dir, tmp_path / "t", "profile", grow_others)
+    row = check(damaged, "LDC-C03")
+    assert row.verdict == "reproduced"
+    assert "rank 2 of 3 named groups" in row.reason
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from recompact.declarations import Declaration, DeclarationError, load
 
 

@@ -6,8 +6,6 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import yaml
-from synthetic import STYLES, Campaign
-
 from recompact import tables
 from recompact.claims import load_claims
 from recompact.declarations import DeclarationError
@@ -16,6 +14,7 @@ from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN
 from recompact.figures.rendering import FUNCTIONS, draw
 from recompact.figures.style import stamp_lines
 from recompact.results import MissingCell, Results
+from synthetic import STYLES, Campaign
 
 FOLDER = Path(__file__).parents[2] / "paper_figures"
 ENTRIES = {figure.id: figure for figure in load_figures(FOLDER / "figures.yaml").figures}
@@ -71,6 +70,9 @@ def test_nothing_is_cut_off_and_no_legend_is_empty(drawings, scale, figure):
     assert (box.x0, box.y0) >= (-0.01, -0.01)
     assert box.x1 <= width + 0.01
     assert box.y1 <= height + 0.01
+    stamp = drawn.texts[-1].get_window_extent()
+    for axes in drawn.axes:
+        assert not stamp.overlaps(axes.get_tightbbox()), axes.get_title()
     legends = [axes.get_legend() for axes in drawn.axes if axes.get_legend()]
     assert all(legend.get_texts() for legend in legends)
 

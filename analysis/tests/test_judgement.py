@@ -4,7 +4,6 @@ import itertools
 import math
 
 import pytest
-
 from recompact.claims import Rules, Verdict, judge
 from recompact.statistics import Estimate
 

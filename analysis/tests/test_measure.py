@@ -4,19 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-
 from recompact import measure
 from recompact.plan import Run
 
-RUN = Run(
-    id="0123456789abcdef", spec={"run": "0123456789abcdef"}, engine="leveldb", trace_ids=()
-)
+RUN = Run(id="0123456789abcdef", spec={"run": "0123456789abcdef"}, engine="leveldb", trace_ids=())
 
 
 def _driver(folder: Path, body: str) -> Path:
     """Write a program that takes the driver's flags: $4 is --out, $6 is --data-dir."""
     path = folder / "driver"
-    path.write_text(f"#!/bin/sh\nset -eu\nmkdir -p \"$6\"\n{body}\n", encoding="utf-8")
+    path.write_text(f'#!/bin/sh\nset -eu\nmkdir -p "$6"\n{body}\n', encoding="utf-8")
     path.chmod(0o755)
     return path
 
@@ -35,7 +32,7 @@ def _measure(tmp_path: Path, driver: Path, run: Run = RUN) -> None:
 
 def test_a_finished_run_is_not_repeated(tmp_path: Path, data: Path) -> None:
     counting = _driver(
-        tmp_path, f"echo x >> {tmp_path}/calls; echo '{{\"run\": \"{RUN.id}\"}}' > \"$4/run.json\""
+        tmp_path, f'echo x >> {tmp_path}/calls; echo \'{{"run": "{RUN.id}"}}\' > "$4/run.json"'
     )
     _measure(tmp_path, counting)
     _measure(tmp_path, counting)
@@ -48,7 +45,7 @@ def test_what_a_killed_run_left_is_replaced(tmp_path: Path, data: Path) -> None:
     left.mkdir(parents=True)
     (left / "timeline.csv").write_text("half a line")
     (data / f"recompact-{RUN.id}").mkdir()
-    _measure(tmp_path, _driver(tmp_path, f"echo '{{\"run\": \"{RUN.id}\"}}' > \"$4/run.json\""))
+    _measure(tmp_path, _driver(tmp_path, f'echo \'{{"run": "{RUN.id}"}}\' > "$4/run.json"'))
     assert not (left / "timeline.csv").exists()
     assert measure.check_existing(left, RUN)
 
@@ -80,7 +77,7 @@ def test_a_broken_record_is_named(tmp_path: Path) -> None:
 def test_a_database_that_is_to_be_kept_is_kept(tmp_path: Path) -> None:
     keeping = Run(RUN.id, RUN.spec, RUN.engine, RUN.trace_ids, keeps_database=True)
     driver = _driver(
-        tmp_path, f"touch \"$6/CURRENT\"; echo '{{\"run\": \"{RUN.id}\"}}' > \"$4/run.json\""
+        tmp_path, f'touch "$6/CURRENT"; echo \'{{"run": "{RUN.id}"}}\' > "$4/run.json"'
     )
     _measure(tmp_path, driver, keeping)
     assert (tmp_path / "database/CURRENT").exists()

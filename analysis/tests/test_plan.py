@@ -4,7 +4,6 @@ from pathlib import Path
 
 import checkout
 import pytest
-
 from recompact.declarations import DeclarationError
 from recompact.experiments import ROOT, Declarations
 from recompact.plan import Plan, hash_files, make
@@ -95,7 +94,12 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("experiments", "engines: [leveldb]", "engines: [levelbd]", "ldc_latency.engines: 'levelbd'"),
+        (
+            "experiments",
+            "engines: [leveldb]",
+            "engines: [levelbd]",
+            "ldc_latency.engines: 'levelbd'",
+        ),
         ("experiments", "device: pcie_ssd", "device: floppy", "ldc_latency.device: 'floppy'"),
         ("experiments", "workload: RWB", "workload: RWX", "phases.run.workload: 'RWX'"),
         ("experiments", "{from: fanout}", "{from: fan}", "ldc_fanout: takes a value from 'fan'"),

@@ -4,7 +4,6 @@ import csv
 from pathlib import Path
 
 import pytest
-
 from recompact import profile
 from recompact.plan import Run
 
@@ -20,7 +19,7 @@ SCRIPT = """
 \t    55d2 leveldb::DBImpl::DoCompactionWork(leveldb::DBImpl::CompactionState*) (/build/driver)
 
 \t    55e0 leveldb::SkipList<char const*>::FindGreaterOrEqual (/build/driver)
-\t    55e1 leveldb::DBImpl::Write(leveldb::WriteOptions const&, leveldb::WriteBatch*) (/build/driver)
+\t    55e1 leveldb::DBImpl::Write(leveldb::WriteOptions const&) (/build/driver)
 
 \tffffffff8255 futex_wait ([kernel.kallsyms])
 \t    7f02 pthread_cond_wait (/lib/libc.so.6)
@@ -44,10 +43,16 @@ def test_samples_are_read_from_the_innermost_frame_outwards(samples: list[profil
 
 def test_each_sample_has_one_module_and_one_row(samples: list[profile.Sample]) -> None:
     assert [profile.module(sample) for sample in samples] == [
-        "compression", "file_system", "memtable", "other",
+        "compression",
+        "file_system",
+        "memtable",
+        "other",
     ]
     assert [profile.function_group(sample) for sample in samples] == [
-        "DoCompactionWork", "file_system_kernel", "DoWrite", "others",
+        "DoCompactionWork",
+        "file_system_kernel",
+        "DoWrite",
+        "others",
     ]
 
 
@@ -63,7 +68,9 @@ def test_shares_sum_to_one(tmp_path: Path, samples: list[profile.Sample]) -> Non
 def test_the_flame_graph_holds_every_frame(tmp_path: Path, samples: list[profile.Sample]) -> None:
     profile.write_flame_graph(samples, tmp_path / "flame.html", title="A run")
     page = (tmp_path / "flame.html").read_text(encoding="utf-8")
-    assert all(name in page for name in ("DoCompactionWork", "shmem_write_begin", "CompressFragment"))
+    assert all(
+        name in page for name in ("DoCompactionWork", "shmem_write_begin", "CompressFragment")
+    )
     assert "https://cdn" not in page.split("Plotly.newPlot")[-1]
 
 

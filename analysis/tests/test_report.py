@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from synthetic import STYLES, Campaign
-
 from recompact import claims, figures, report, tables
 from recompact.report.page import number
+from synthetic import STYLES, Campaign
 
 FOLDER = Path(__file__).parents[2] / "paper_figures"
 DRAWN = ["LDC-F1", "LDC-T1", "LWC-F2b"]

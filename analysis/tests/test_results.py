@@ -1,10 +1,9 @@
 """Tests of asking the tidy tables."""
 
 import pytest
-from synthetic import THINNING, Campaign
-
 from recompact import tables
 from recompact.results import MissingCell, Results, device_label
+from synthetic import THINNING, Campaign
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from recompact.statistics import Estimate, MedianInterval, NoiseFloor, PairedRatio, ShareFloor
+from scipy import stats
 
 
 def test_one_repetition_has_no_interval():
@@ -51,6 +50,11 @@ def test_median_of_nothing_or_of_infinities_is_refused(values):
 def test_paired_ratio_cancels_what_a_repetition_shares():
     drift = np.array([1.0, 3.0, 10.0])
     assert PairedRatio()(list(2 * drift), list(drift)) == Estimate(2.0, 2.0, 2.0, 3)
+
+
+def test_paired_ratio_is_the_median_of_ratios_not_the_ratio_of_medians():
+    estimate = PairedRatio()([1.0, 40.0, 9.0], [1.0, 20.0, 3.0])
+    assert (estimate.value, estimate.low, estimate.high) == (2.0, 1.0, 3.0)
 
 
 def test_paired_ratio_refuses_series_that_do_not_pair():

@@ -5,9 +5,8 @@ import shutil
 
 import pandas as pd
 import pytest
-from synthetic import Campaign
-
 from recompact import tables
+from synthetic import Campaign
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import checkout
 import pytest
-
 from recompact import upstream
 from recompact.experiments import ROOT
 from recompact.shell import CommandError

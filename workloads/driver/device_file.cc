@@ -69,15 +69,19 @@ leveldb::Status DeviceWritableFile::Append(const leveldb::Slice& data) {
   leveldb::Status s = target_->Append(data);
   if (!s.ok()) return env_->NoteWrite(s);
   pending_ += data.size();
-  env_->unsubmitted_bytes_.fetch_add(data.size(), std::memory_order_relaxed);
-  if (pending_ >= env_->parameters_.writeback_bytes) SubmitPending();
+  if (env_->parameters_.modelled()) {
+    env_->unsubmitted_bytes_.fetch_add(data.size(), std::memory_order_relaxed);
+    if (pending_ >= env_->parameters_.writeback_bytes) SubmitPending();
+  }
   return s;
 }
 
 void DeviceWritableFile::SubmitPending() {
   if (pending_ == 0) return;
   last_completion_ns_ = env_->ChargeWrite(*file_, submitted_, pending_);
-  env_->unsubmitted_bytes_.fetch_sub(pending_, std::memory_order_relaxed);
+  if (env_->parameters_.modelled()) {
+    env_->unsubmitted_bytes_.fetch_sub(pending_, std::memory_order_relaxed);
+  }
   submitted_ += pending_;
   pending_ = 0;
 }
@@ -89,6 +93,8 @@ leveldb::Status DeviceWritableFile::Close() {
 }
 
 leveldb::Status DeviceWritableFile::Flush() {
+  // What is not modelled is counted as it goes to the backing file.
+  if (!env_->parameters_.modelled()) SubmitPending();
   return env_->NoteWrite(target_->Flush());
 }
 

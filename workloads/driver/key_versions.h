@@ -38,9 +38,6 @@ class KeyVersions {
     const uint32_t state = Load(key_number);
     return state != 0 && (state & kDeleted) == 0;
   }
-  void Prefetch(uint64_t key_number) const {
-    __builtin_prefetch(&states_[key_number], 1);
-  }
 
  private:
   static constexpr uint32_t kDeleted = uint32_t{1} << 31;

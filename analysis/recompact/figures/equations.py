@@ -20,6 +20,7 @@ from recompact.results import MissingCell, NotPermitted, Results
 
 FANOUT, LOAD, MIX = "ldc_fanout", "lwc_load", "ldc_mix"
 MEGABYTE = 1e6
+DEFAULT_FANOUT = 10  # of LevelDB (MaxBytesForLevel), where a run does not set it
 PERCENTILES = "10, 50, 90 % of compactions"
 THEOREM_21_K = "Thm 2.1: write amplification over k"
 THEOREM_21_N = "Thm 2.1: write amplification over n"
@@ -302,7 +303,7 @@ def _with_shape(results: Results, experiment: str, phase: str) -> pd.DataFrame:
     return runs.assign(
         data_bytes=[data[run] for run in runs.run],
         sstable_bytes=[options[run]["max_file_size"] for run in runs.run],
-        fanout=[options[run]["fanout"] for run in runs.run],
+        fanout=[options[run].get("fanout", DEFAULT_FANOUT) for run in runs.run],
     )
 
 

@@ -11,6 +11,7 @@ from recompact.figures import data as rows
 from recompact.figures import style
 from recompact.figures.declarations import EngineStyle, Figure
 from recompact.results import MissingCell, Results
+from recompact.tables import NOISE_PHASES
 
 FLOOR = "noise floor"
 
@@ -87,8 +88,9 @@ def _ratios(
     frames = []
     first: dict[str, pd.Series] = {}
     for engine in results.planned(experiment).engine.unique():
+        phase = NOISE_PHASES[1] if metric.startswith("latency_read") else NOISE_PHASES[0]
         try:
-            values = results.select(experiment, metric, engines=[engine])
+            values = results.select(experiment, metric, engines=[engine], phase=phase)
         except MissingCell:  # upstream as released does not count what the seams count
             continue
         wide = values.pivot(index="repetition", columns="copy", values="value")
