@@ -24,10 +24,10 @@ rule write_trace:
         TRACE_WRITER,
     output:
         "build/traces/{trace}.trace",
-    params:
-        scale=scale,
     log:
         "build/logs/trace_{trace}.log",
+    params:
+        scale=scale,
     shell:
         "python -m recompact step trace --scale {params.scale} --trace {wildcards.trace}"
         " --jar {input} --out {output} > {log} 2>&1 || (cat {log} >&2; exit 1)"
@@ -46,15 +46,15 @@ rule run:
         base=lambda w: pipeline.base_of(plan.run(w.run)),
     output:
         touch(f"{pipeline.FINISHED}/{{run}}"),
-    params:
-        scale=scale,
-        runtime=runtime,
     log:
         "build/logs/run_{run}.log",
+    priority: lambda w: pipeline.priority(plan, w.run)
     threads: workflow.cores
     resources:
         measuring=1,
-    priority: lambda w: pipeline.priority(plan, w.run)
+    params:
+        scale=scale,
+        runtime=runtime,
     shell:
         "python -m recompact step run --scale {params.scale} --run {wildcards.run}"
         " --runtime {params.runtime} > {log} 2>&1 || (cat {log} >&2; exit 1)"

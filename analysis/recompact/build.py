@@ -14,6 +14,7 @@ SEAM_SOURCES = (
     "seams/compaction_picker.cc",
     "seams/compaction_runner.cc",
     "seams/engine_property.cc",
+    "seams/obsolete_files.cc",
     "seams/statistics.cc",
 )
 YCSB = "workloads/ycsb"

@@ -33,6 +33,7 @@ OptionName = Literal[
     "paranoid_checks",
     "reuse_logs",
     "seek_compaction",
+    "track_obsolete_files",
     "user_key_aligned_outputs",
     "write_buffer_size",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from recompact.declarations import DeclarationError
 from recompact.experiments import ROOT, Declarations, ScaleName

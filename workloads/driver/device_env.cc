@@ -13,6 +13,8 @@ namespace {
 // True in threads whose reads are stream requests.
 thread_local bool is_background_thread = false;
 
+std::atomic<uint64_t> next_file_id{1};
+
 // Files lie far apart, so that no two are contiguous on the device.
 constexpr int kFileAddressBits = 40;
 // On a RAID-0 files begin on different members.
@@ -33,6 +35,8 @@ struct DeviceEnv::BackgroundCall {
     if (taken.scheduled_calls != nullptr) taken.scheduled_calls->fetch_sub(1);
   }
 };
+
+bool DeviceEnv::InBackground() { return is_background_thread; }
 
 DeviceEnv::DeviceEnv(leveldb::Env* target, const DeviceParameters& parameters,
                      double scale_factor, std::string directory, Clock* clock)
@@ -80,7 +84,7 @@ std::shared_ptr<const DeviceEnv::File> DeviceEnv::FileFor(
   std::lock_guard<std::mutex> lock(mutex_);
   std::shared_ptr<const File>& file = files_[name];
   if (file == nullptr || fresh) {
-    const uint64_t id = next_file_id_++;
+    const uint64_t id = next_file_id.fetch_add(1);
     file = std::make_shared<File>(
         File{id, (id << kFileAddressBits) +
                      id % kFirstChunks * parameters_.chunk_bytes});
@@ -186,7 +190,7 @@ void DeviceEnv::ChargeRead(const File& file, uint64_t offset, uint64_t length,
   Request request;
   request.direction = Request::kRead;
   request.request_class =
-      (is_background_thread || sequential) ? Request::kStream : Request::kUser;
+      (InBackground() || sequential) ? Request::kStream : Request::kUser;
   request.address = file.address + offset;
   request.length = length;
   request.stream_unit_bytes = parameters_.read_ahead_bytes;

@@ -85,11 +85,13 @@ class DeviceEnv : public leveldb::EnvWrapper {
 
   // A file's place on the device.
   struct File {
-    uint64_t id;
+    uint64_t id;  // Above 0, and no other file's in this process
     uint64_t address;
   };
   struct BackgroundCall;
 
+  // Whether Schedule() or StartThread() runs the calling thread.
+  static bool InBackground();
   bool Covers(const std::string& name) const;
   std::shared_ptr<const File> FileFor(const std::string& name, bool fresh);
   void Forget(const std::string& name, uint64_t size);
@@ -124,7 +126,6 @@ class DeviceEnv : public leveldb::EnvWrapper {
   std::unique_ptr<DeviceModel> model_;
   std::unique_ptr<PageCache> page_cache_;
   std::map<std::string, std::shared_ptr<const File>> files_;
-  uint64_t next_file_id_ = 1;
   // Writes on their way: bytes by completion.
   std::multimap<int64_t, uint64_t> outstanding_;
   uint64_t outstanding_bytes_ = 0;
