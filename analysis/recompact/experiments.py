@@ -146,6 +146,7 @@ class Experiment(Declaration):
     device: str
     options: dict[OptionName, Scalar | FromSweep] = {}
     upstream_defaults: bool = False
+    compressibility: float = Field(default=0.5, gt=0, le=1)  # E10: LDC's filter sizes imply it
     scale_factor: FromSweep | None = None
     prepare: tuple[Phase, ...] = ()
     phases: tuple[Phase, ...] = Field(min_length=1)

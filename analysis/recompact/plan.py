@@ -31,7 +31,6 @@ from recompact.experiments import (
 )
 
 SEED = 20190408  # any number; every trace and value derives from it
-COMPRESSIBILITY = 0.5  # E10: the paper's Bloom filter sizes imply it
 TIMELINE_INTERVAL_MS = (
     1000  # LDC Fig. 1 shows means per second; a scale model runs that much faster
 )
@@ -255,7 +254,7 @@ class _Planner:
             "engine": {"id": engine, "options": self._options(experiment, engine, point, factor)},
             "scale_factor": 1 if experiment.upstream_defaults else factor,
             "seed": SEED,
-            "compressibility": COMPRESSIBILITY,
+            "compressibility": experiment.compressibility,
             "key_order": "hashed",
             "value_checks": True,
             "timeline_interval_ms": max(

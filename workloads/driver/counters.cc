@@ -58,7 +58,7 @@ int64_t Microseconds(const struct timeval& time) {
 
 }  // namespace
 
-EngineState ReadEngineState(Store* store) {
+EngineState ReadEngineState(Store* store, bool space) {
   EngineState state;
   const Json stats = ParseProperty(store, "recompact.stats");
   for (const auto& item : stats.items()) {
@@ -68,12 +68,12 @@ EngineState ReadEngineState(Store* store) {
       state.levels = item.value();
     }
   }
-  state.space = ParseProperty(store, "recompact.space");
+  if (space) state.space = ParseProperty(store, "recompact.space");
   return state;
 }
 
 EngineState ReadEngineStateOrTables(Store* store) {
-  EngineState state = ReadEngineState(store);
+  EngineState state = ReadEngineState(store, /*space=*/true);
   if (state.levels.is_null()) ReadTables(store, &state);
   return state;
 }
@@ -105,7 +105,8 @@ CounterSource::CounterSource(Store* store, DeviceEnv* env,
 
 Counters CounterSource::Take() {
   Counters counters = before_reopen_;
-  for (const auto& [name, value] : ReadEngineState(store_).counters) {
+  for (const auto& [name, value] :
+       ReadEngineState(store_, /*space=*/false).counters) {
     counters[name] += value;
   }
   const Totals totals = progress_->Sum();
@@ -138,7 +139,8 @@ Counters CounterSource::Take() {
 }
 
 void CounterSource::BeforeReopen() {
-  for (const auto& [name, value] : ReadEngineState(store_).counters) {
+  for (const auto& [name, value] :
+       ReadEngineState(store_, /*space=*/false).counters) {
     before_reopen_[name] += value;
   }
 }

@@ -21,13 +21,14 @@ struct EngineState {
   nlohmann::ordered_json space;   // Bytes by class
 };
 
-// Reads the properties "recompact.stats" and "recompact.space".  All members
-// are null or empty for an engine that does not have them.
-EngineState ReadEngineState(Store* store);
+// Reads the property "recompact.stats", and with "space" also
+// "recompact.space", for which the engine looks through its directory.  All
+// members are null or empty for an engine that does not have them.
+EngineState ReadEngineState(Store* store, bool space);
 
-// As ReadEngineState(), but an engine without these properties is asked for its
-// list of tables, from which levels and live bytes follow.  Slow: the engine
-// stands still while it writes the list.
+// As ReadEngineState() with space, but an engine without these properties is
+// asked for its list of tables, from which levels and live bytes follow.  Slow:
+// the engine stands still while it writes the list.
 EngineState ReadEngineStateOrTables(Store* store);
 
 // What the operating system counted for this process.

@@ -38,6 +38,10 @@ class KeyVersions {
     const uint32_t state = Load(key_number);
     return state != 0 && (state & kDeleted) == 0;
   }
+  // Has the key's version on its way to the CPU.
+  void Prefetch(uint64_t key_number) const {
+    __builtin_prefetch(&states_[key_number]);
+  }
 
  private:
   static constexpr uint32_t kDeleted = uint32_t{1} << 31;

@@ -14,6 +14,10 @@ namespace {
 // would count as latency; the last stretch is spent awake.
 constexpr int64_t kAwakeNs = 100 * 1000;
 
+// The versions do not fit a CPU's caches: fetch them this many operations
+// ahead.
+constexpr size_t kPrefetchDistance = 8;
+
 void WaitUntilNs(Clock* clock, int64_t intended_ns) {
   if (clock->NowNs() < intended_ns - kAwakeNs) {
     clock->SleepUntilNs(intended_ns - kAwakeNs);
@@ -87,6 +91,9 @@ class Replay::Client : private Store::Visitor {
 void Replay::Client::Run() {
   TraceCursor cursor(range_.trace, range_.first, range_.count);
   for (position_ = 0; const TraceRecord* record = cursor.Next(); position_++) {
+    if (const TraceRecord* ahead = cursor.Peek(kPrefetchDistance)) {
+      replay_->versions_->Prefetch(ahead->key_number);
+    }
     if (!Owns(record->key_number)) continue;
     if (replay_->stop_.load(std::memory_order_relaxed)) break;
     EncodeKey(record->key_number, replay_->order_, key_);

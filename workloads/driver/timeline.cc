@@ -39,6 +39,10 @@ std::string CounterCell(const Counters& earlier, const Counters& later,
   return Cell(sum);
 }
 
+// Reading the space takes time per file, so it is read less often than the
+// rest.
+constexpr int64_t kSpaceIntervalNs = 250 * 1000 * 1000;
+
 std::string SpaceCell(const EngineState& state, const char* name) {
   const auto bytes = state.space.find(name);
   if (bytes == state.space.end() || !bytes->is_number_integer()) return ",";
@@ -65,7 +69,13 @@ Timeline::Sample Timeline::TakeSample(EngineState* state) {
   Sample sample;
   sample.time_ns = NowNs();
   sample.totals = progress_->Sum();
-  *state = ReadEngineState(store_);
+  const bool space = sample.time_ns >= next_space_ns_;
+  *state = ReadEngineState(store_, space);
+  if (space) {
+    space_ = state->space;
+    next_space_ns_ = sample.time_ns + kSpaceIntervalNs;
+  }
+  state->space = space_;
   sample.engine = state->counters;
   sample.device_read_bytes = env_->read_bytes();
   sample.device_write_bytes = env_->write_bytes();

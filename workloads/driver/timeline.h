@@ -15,7 +15,8 @@ namespace recompact {
 
 // Samples the state of a run at a fixed interval from a thread of its own and
 // keeps it as the text of timeline.csv: per interval, what was done in it;
-// space and device queue as they were at its end.  The clients only count.
+// device queue as it was at its end; space as it was at most a quarter of a
+// second before.  The clients only count.
 class Timeline {
  public:
   // All must outlive the timeline.
@@ -51,6 +52,8 @@ class Timeline {
   Progress* const progress_;
   const int64_t interval_ns_;
   std::string csv_;
+  nlohmann::ordered_json space_;  // Last read
+  int64_t next_space_ns_ = 0;
 
   std::thread thread_;
   std::mutex mutex_;

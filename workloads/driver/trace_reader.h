@@ -94,6 +94,12 @@ class TraceCursor {
     if (position_ == buffered_ && !Refill()) return nullptr;
     return &buffer_[position_++];
   }
+  // The record "distance" behind the one that Next() returned last, or nullptr
+  // if it is not buffered yet.
+  const TraceRecord* Peek(size_t distance) const {
+    const size_t at = position_ + distance - 1;
+    return at < buffered_ ? &buffer_[at] : nullptr;
+  }
   const Status& status() const { return status_; }
   uint64_t bytes_read() const { return bytes_read_; }
 

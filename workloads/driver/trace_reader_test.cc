@@ -101,6 +101,10 @@ TEST_F(TraceReaderTest, ReadsRangesLongerThanAChunk) {
     const TraceRecord* const record = cursor.Next();
     ASSERT_NE(record, nullptr);
     ASSERT_EQ(record->key_number, i);
+    const TraceRecord* const ahead = cursor.Peek(1);
+    if (ahead != nullptr) {
+      ASSERT_EQ(ahead->key_number, i + 1);
+    }
   }
   EXPECT_EQ(cursor.Next(), nullptr);
   EXPECT_EQ(cursor.bytes_read(), (count - 20) * 16);
