@@ -14,7 +14,7 @@ import pandas as pd
 
 from recompact import tables
 
-POINT = ["experiment", "engine", "repetition", "point"]
+POINT = ["experiment", "engine", "repetition", "point", "profiled"]
 # Row order and keys of the tables that hold one run per row or more.
 BY_RUN = {
     "runs": tables.RUN_COLUMNS,
@@ -87,20 +87,7 @@ def _merged_experiments(measured: Path, folder: Path, chosen: set[str]) -> pd.Da
     path = folder / "experiments.csv"
     if path.exists():
         new = pd.concat([tables.read_table(path, tables.EXPERIMENT_COLUMNS), new])
-    # A profiled run stands at the same point as a timed one: both stay.
-    profiled = _profiled(measured, folder)
-    new = new.assign(profiled=new.run.isin(profiled))
-    newest = new.drop_duplicates([*POINT, "profiled"], keep="last")
-    return newest[tables.EXPERIMENT_COLUMNS]
-
-
-def _profiled(*folders: Path) -> set[str]:
-    runs: set[str] = set()
-    for folder in folders:
-        path = folder / "profile.csv"
-        if path.exists():
-            runs |= set(tables.read_table(path, tables.PROFILE_COLUMNS).run)
-    return runs
+    return new.drop_duplicates(POINT, keep="last")
 
 
 def _merged_scale(path: Path, new: dict[str, object]) -> dict[str, object]:

@@ -1,0 +1,77 @@
+"""Published tables add up over sessions."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from synthetic import Campaign
+
+from recompact import publish, tables
+from recompact.results import Results
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Path:
+    """The tables of a smoke campaign."""
+    campaign = Campaign(tmp_path / "campaign")
+    campaign.root.mkdir()
+    tables.build(campaign.raw, campaign.write(), tmp_path / "results/smoke")
+    return tmp_path / "results/smoke"
+
+
+def _read(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(folder / f"{name}.csv", dtype=str)
+
+
+def test_publishing_twice_changes_nothing(measured: Path, tmp_path: Path) -> None:
+    (folder,) = publish.publish(measured, tmp_path / "published")
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    publish.publish(measured, tmp_path / "published")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+    assert folder.name == "smoke"
+
+
+def test_published_tables_answer_like_the_measured_ones(measured: Path, tmp_path: Path) -> None:
+    publish.publish(measured, tmp_path / "published")
+    ask = ("ldc_fanout", "throughput_ops_s")
+    published = Results.load(tmp_path / "published").select(*ask)
+    pd.testing.assert_frame_equal(published, Results.load(measured).select(*ask))
+
+
+def test_parts_measured_at_different_times_add_up(measured: Path, tmp_path: Path) -> None:
+    whole = _read(measured, "experiments")
+    for experiments in ({"ldc_fanout"}, set(whole.experiment) - {"ldc_fanout"}):
+        part = tmp_path / f"part{len(experiments)}"
+        part.mkdir()
+        chosen = whole[whole.experiment.isin(experiments)]
+        for name in ("experiments", *publish.BY_RUN):
+            frame = _read(measured, name)
+            frame[frame.run.isin(chosen.run)].to_csv(part / f"{name}.csv", index=False)
+        (part / "scale.json").write_text((measured / "scale.json").read_text())
+        (folder,) = publish.publish(part, tmp_path / "published")
+    assert set(_read(folder, "experiments").run) == set(whole.run)
+
+
+def test_a_newer_run_of_a_point_takes_the_place_of_the_older(
+    measured: Path, tmp_path: Path
+) -> None:
+    (folder,) = publish.publish(measured, tmp_path / "published")
+    old = _read(folder, "experiments")
+    replaced = old[old.experiment == "ldc_fanout"].run.iloc[0]
+    for name in ("experiments", *publish.BY_RUN):
+        frame = _read(measured, name)
+        frame["run"] = frame.run.replace(replaced, "f" * 16)
+        frame.to_csv(measured / f"{name}.csv", index=False)
+    publish.publish(measured, tmp_path / "published")
+    new = _read(folder, "experiments")
+    assert len(new) == len(old)
+    assert "f" * 16 in set(new.run) and replaced not in set(new.run)
+    assert replaced not in set(_read(folder, "runs").run)
+    assert json.loads((folder / "scale.json").read_text())["scale"] == "smoke"
+
+
+def test_hosts_are_named_by_what_they_are() -> None:
+    assert publish.host_folder("2 x AMD EPYC, 24 GiB, Linux 6.1, tmpfs") == (
+        "2-x-amd-epyc-24-gib-linux-6-1-tmpfs"
+    )
