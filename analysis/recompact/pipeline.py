@@ -12,6 +12,7 @@ from recompact.figures.declarations import Figure, check_experiments, load_figur
 from recompact.measure import check_existing
 from recompact.plan import Plan, Run, make
 
+NOISE_EXPERIMENTS = ("noise", "parity")
 FIGURES = "paper_figures/figures.yaml"
 RAW = "results/raw"
 FINISHED = "build/finished"
@@ -59,7 +60,7 @@ def select(scale: str, panels: str) -> Selection:
     wanted = figures.figures if panels == "all" else figures.chosen(panels.split(","))
     used = {name for figure in wanted for name in figure.experiments}
     # The noise floor is needed for every verdict.
-    used.add("noise")
+    used.update(NOISE_EXPERIMENTS)
     experiments = [name for name in declared.experiments if name in used]
     plan = make(declared, scale, experiments)
     for run in plan.runs.values():

@@ -38,7 +38,7 @@ PROFILE_COLUMNS = ["run", "engine", "workload", "module", "function_group", "sam
 NOISE_COLUMNS = ["metric", "engine_a", "engine_b", "pairs", "floor"]
 SPECIFICATION_COLUMNS = ["run", "engine_options", "device", "conditions", "build", "suspect"]
 
-NOISE_EXPERIMENT = "noise"
+NOISE_EXPERIMENTS = ("noise", "parity")
 NOISE_PHASES = ("run", "read")  # a metric is taken from the first that has it
 ANY_ENGINE = "any"
 FLOAT_FORMAT = "%.10g"
@@ -463,20 +463,19 @@ def host_label(host: Mapping[str, Any]) -> str:
 def noise_table(experiments: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Tell how far identical runs differ, per metric (see `NoiseFloor`).
 
-    Within a repetition of the experiment `noise`, the copies of one engine make A/A pairs: a
-    row per engine, and one of all engines' pairs together (engine `ANY_ENGINE`) that verdicts
-    use. The first copies of two engines make a pair of engines that should behave alike.
+    Within a repetition of an experiment, the copies of one engine make A/A pairs: a row per
+    engine, and one of all engines' pairs together (engine `ANY_ENGINE`) that verdicts use. The
+    first copies of two engines make a pair of engines that should behave alike.
     Metrics that are zero or absent in a run of a pair have no log ratio and no row.
     """
     measured = pd.concat([runs[runs.phase == phase] for phase in NOISE_PHASES])
     measured = measured.drop_duplicates(["run", "metric"])[["run", "metric", "value"]]
-    cells = experiments[experiments.experiment == NOISE_EXPERIMENT].merge(measured, on="run")
+    cells = experiments[experiments.experiment.isin(NOISE_EXPERIMENTS)].merge(measured, on="run")
     cells = cells[cells.value > 0]
     if cells.empty:
         return pd.DataFrame(columns=NOISE_COLUMNS)
     cells = cells.assign(copy=[json.loads(point)["copy"] for point in cells.point])
-    keys = ["metric", "repetition", "engine", "copy"]
-    pairs = cells.merge(cells, on=keys[:2], suffixes=("_a", "_b"))
+    pairs = cells.merge(cells, on=["metric", "experiment", "repetition"], suffixes=("_a", "_b"))
     identical = pairs[(pairs.engine_a == pairs.engine_b) & (pairs.copy_a < pairs.copy_b)]
     alike = pairs[(pairs.engine_a < pairs.engine_b) & (pairs.copy_a == 1) & (pairs.copy_b == 1)]
     together = identical.assign(engine_a=ANY_ENGINE, engine_b=ANY_ENGINE)

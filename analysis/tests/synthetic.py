@@ -95,10 +95,14 @@ class Campaign:
             for experiment, point, engine, device, phases in self._matrix():
                 self._add(experiment, point, engine, device, phases, repetition)
         for repetition in range(1, max(2, self.repetitions) + 1):
-            for copy in (1, 2):
-                for engine in ("pristine", "leveldb"):
-                    phases = [self._ldc_phase("run", 250000 // 16, 0.5, 10)]
-                    self._add("noise", {"copy": copy}, engine, "pcie_ssd", phases, repetition)
+            for experiment, engine, copy in (
+                ("noise", "leveldb", 1),
+                ("noise", "leveldb", 2),
+                ("parity", "pristine", 1),
+                ("parity", "leveldb", 1),
+            ):
+                phases = [self._ldc_phase("run", 250000 // 16, 0.5, 10)]
+                self._add(experiment, {"copy": copy}, engine, "pcie_ssd", phases, repetition)
         phases = [self._ldc_phase("run", 10_000_000 // self.factor, 1, 10)]
         self._add("ldc_profile", {}, "leveldb", "pcie_ssd", phases, 1, profile=True)
         plan = {

@@ -41,7 +41,7 @@ def test_experiments_share_a_run_that_both_ask_for(tmp_path: Path) -> None:
 
 
 def test_repetitions_interleave_engines() -> None:
-    plan = make(Declarations(ROOT), "small", ["noise"])
+    plan = make(Declarations(ROOT), "small", ["parity"])
     engines = [plan.runs[point["run"]].engine for point in plan.points]
     assert engines[:4] == ["pristine", "leveldb", "pristine", "leveldb"]
     repetitions = [point["repetition"] for point in plan.points]
@@ -49,7 +49,7 @@ def test_repetitions_interleave_engines() -> None:
 
 
 def test_compared_runs_replay_the_same_traces() -> None:
-    plan = make(Declarations(ROOT), "small", ["noise"])
+    plan = make(Declarations(ROOT), "small", ["parity"])
     by_repetition: dict[int, set[tuple[str, ...]]] = {}
     for point in plan.points:
         traces = plan.runs[point["run"]].trace_ids
@@ -82,11 +82,11 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
     tmp_path: Path, changed: str, engines: set[str]
 ) -> None:
     root = checkout.copy(tmp_path)
-    before = make(Declarations(root), "smoke", ["noise"])
+    before = make(Declarations(root), "smoke", ["parity"])
     with (root / changed).open("a", encoding="utf-8") as file:
         file.write("// changed\n")
     hash_files.cache_clear()
-    after = make(Declarations(root), "smoke", ["noise"])
+    after = make(Declarations(root), "smoke", ["parity"])
     renamed = {before.runs[name].engine for name in set(before.runs) - set(after.runs)}
     assert renamed == engines
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from synthetic import Campaign
-
 from recompact import publish, tables
 from recompact.results import Results
+from synthetic import Campaign
 
 
 @pytest.fixture

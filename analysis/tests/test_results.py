@@ -39,7 +39,7 @@ def test_select_keeps_to_the_point_and_engines_asked_for(smoke):
         "lwc_eq1", "duration_s", phase="load", where={"fanout": 10, "expand_inputs": False}
     )
     assert list(frame.expand_inputs) == [False]
-    assert set(smoke.select("noise", "duration_s", engines=["pristine"]).engine) == {"pristine"}
+    assert set(smoke.select("parity", "duration_s", engines=["pristine"]).engine) == {"pristine"}
 
 
 def test_profiled_runs_are_not_repetitions(smoke):
@@ -75,8 +75,8 @@ def test_profiled_runs_are_not_repetitions(smoke):
             "no run of engine ldc",
         ),
         (
-            lambda r: r.select("noise", "write_amplification"),
-            r'noise, engine pristine, point {"copy": 1}, phase run: write_amplification',
+            lambda r: r.select("parity", "write_amplification"),
+            r'parity, engine pristine, point {"copy": 1}, phase run: write_amplification',
         ),
         (lambda r: r.rows("profile", "ldc_latency", profiled=True), "ldc_latency has no run"),
         (lambda r: r.rows("profile", "ldc_latency"), "has no rows in profile.csv"),

@@ -69,7 +69,9 @@ def compaction_bytes_by_level(
         )
     data = rows.combine(frames)
     names = list(data.panel.unique())
-    figure, panels = style.new_figure(len(names), width=3.0 * len(names) + 0.6, height=3.6)
+    figure, panels = style.new_figure(
+        len(names), width=max(6.5, 3.0 * len(names) + 0.6), height=3.6
+    )
     look = styles[frame.engine.iloc[0]]
     for axes, name in zip(panels, names, strict=True):
         here = data[data.panel == name]

@@ -20,17 +20,18 @@ def noise_ratios(
     results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
 ) -> rows.Drawing:
     """Draw the difference of each pair of identical runs per metric, and the noise floor."""
-    (experiment,) = entry.experiments
     frames = []
     for metric in entry.metrics:
-        frames += _ratios(results, experiment, metric, styles)
-        floor = results.noise_floor(metric, experiment)
+        for experiment in entry.experiments:
+            frames += _ratios(results, experiment, metric, styles)
+        floor = results.noise_floor(metric, entry.experiments[0])
         if floor is not None:
             frames.append(
                 rows.stated({metric: floor}, panel=FLOOR, series=FLOOR, unit="1", source=FLOOR)
             )
     if not frames:
-        raise MissingCell(f"experiment {experiment} has no pairs of {', '.join(entry.metrics)}")
+        names = ", ".join(entry.experiments)
+        raise MissingCell(f"experiments {names} have no pairs of {', '.join(entry.metrics)}")
     data = rows.combine(frames)
     figure, (axes,) = style.new_figure(1, height=0.36 * len(entry.metrics) + 1.7)
     height = {metric: len(entry.metrics) - 1 - i for i, metric in enumerate(entry.metrics)}
@@ -88,10 +89,8 @@ def _ratios(
     frames = []
     first: dict[str, pd.Series] = {}
     for engine in results.planned(experiment).engine.unique():
-        phase = NOISE_PHASES[1] if metric.startswith("latency_read") else NOISE_PHASES[0]
-        try:
-            values = results.select(experiment, metric, engines=[engine], phase=phase)
-        except MissingCell:  # upstream as released does not count what the seams count
+        values = _first_phase(results, experiment, metric, engine)
+        if values is None:
             continue
         wide = values.pivot(index="repetition", columns="copy", values="value")
         first[engine] = wide[1]
@@ -103,6 +102,18 @@ def _ratios(
         label = f"{styles[other].label} over {styles[one].label}"
         frames.append(_pairs(b / a, metric, label, None))
     return frames
+
+
+def _first_phase(
+    results: Results, experiment: str, metric: str, engine: str
+) -> pd.DataFrame | None:
+    """Select a metric from the first phase that has it; None if none has."""
+    for phase in NOISE_PHASES:
+        try:
+            return results.select(experiment, metric, engines=[engine], phase=phase)
+        except MissingCell:  # upstream as released does not count what the seams count
+            continue
+    return None
 
 
 def _pairs(ratio: pd.Series, metric: str, label: str, engine: str | None) -> pd.DataFrame:
