@@ -11,6 +11,7 @@ from recompact import tables as tables_module
 from recompact.experiments import ROOT
 from recompact.figures import EngineStyle, load_figures, render
 from recompact.pipeline import FIGURES, RAW, declarations
+from recompact.publish import note_costs, write_costs
 from recompact.publish import publish as publish_tables
 from recompact.results import MissingCell
 
@@ -59,7 +60,10 @@ def report(tables_folder: Path, rendered: Path, page: Path) -> None:
 def publish(scale: str) -> None:
     """Merge the finished runs of a scale into results/published."""
     for folder in publish_tables(ROOT / "results" / scale, ROOT / PUBLISHED):
+        disk = [ROOT / name for name in (".venv", "build", "results/raw", f"results/{scale}")]
+        note_costs(ROOT / PUBLISHED, folder, disk)
         print(f"wrote {folder.relative_to(ROOT)}")
+    write_costs(ROOT / "README.md", ROOT / PUBLISHED)
 
 
 def published_figures() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -97,3 +98,49 @@ def _merged_scale(path: Path, new: dict[str, object]) -> dict[str, object]:
     for key in ("thinning", "skipped_profiles"):
         new = new | {key: {**old[key], **new[key]}}  # type: ignore[dict-item]
     return new
+
+
+COSTS = ["scale", "host", "runs", "minutes", "disk_bytes"]
+BEGIN, END = "<!-- costs: written by ./repro publish -->", "<!-- costs: end -->"
+
+
+def note_costs(published: Path, folder: Path, disk: Sequence[Path]) -> None:
+    """Note in costs.csv what the runs of a published folder took.
+
+    Minutes are those of the measured phases; disk is what the given folders hold now.
+    """
+    runs = tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS)
+    durations = runs[runs.metric == "duration_s"]
+    held = sum(path.stat().st_size for top in disk for path in top.rglob("*") if path.is_file())
+    row = [
+        folder.name,
+        folder.parent.name,
+        durations.run.nunique(),
+        durations.value.sum() / 60,
+        held,
+    ]
+    costs = pd.DataFrame([row], columns=COSTS)
+    path = published / "costs.csv"
+    if path.exists():
+        old = pd.read_csv(path)
+        same = (old.scale == folder.name) & (old.host == folder.parent.name)
+        costs = pd.concat([old[~same], costs])
+    tables.write(costs, path)
+
+
+def write_costs(readme: Path, published: Path) -> None:
+    """Write the table of costs into its block of the README."""
+    lines = [
+        "| scale | host | runs | minutes of measuring | disk |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for row in pd.read_csv(published / "costs.csv").to_dict("records"):
+        lines.append(
+            f"| {row['scale']} | {row['host']} | {row['runs']} | {row['minutes']:.0f} "
+            f"| {row['disk_bytes'] / 1e9:.1f} GB |"
+        )
+    text = readme.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    block = "\n".join([BEGIN, *lines, END])
+    readme.write_text(f"{before}{block}{after}", encoding="utf-8")

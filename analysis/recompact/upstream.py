@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import shutil
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -139,8 +138,7 @@ def unpack(root: Path, tarball: Path, destination: Path, *, patched: bool) -> No
     if destination.exists():
         shutil.rmtree(destination)
     with tempfile.TemporaryDirectory(dir=tarball.parent) as folder:
-        with tarfile.open(tarball) as archive:
-            archive.extractall(folder, filter="data")
+        run(["tar", "--extract", "--file", tarball, "--directory", folder])
         tree = Path(folder) / declared(root).folder
         for patch in series(root) if patched else []:
             run(

@@ -74,3 +74,18 @@ def test_hosts_are_named_by_what_they_are() -> None:
     assert publish.host_folder("2 x AMD EPYC, 24 GiB, Linux 6.1, tmpfs") == (
         "2-x-amd-epyc-24-gib-linux-6-1-tmpfs"
     )
+
+
+def test_costs_are_written_into_the_readme(measured: Path, tmp_path: Path) -> None:
+    published = tmp_path / "published"
+    (folder,) = publish.publish(measured, published)
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk/file").write_bytes(bytes(3_000_000))
+    publish.note_costs(published, folder, [tmp_path / "disk"])
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{publish.BEGIN}\nstale\n{publish.END}\nafter\n")
+    publish.write_costs(readme, published)
+    publish.write_costs(readme, published)
+    text = readme.read_text()
+    assert text.startswith("before\n") and text.endswith("\nafter\n") and "stale" not in text
+    assert text.count("| smoke | ") == 1

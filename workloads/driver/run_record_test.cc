@@ -1,10 +1,8 @@
 #include "driver/run_record.h"
 
-#include <numeric>
 #include <string>
 #include <vector>
 
-#include "driver/latency_summary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -14,39 +12,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-TEST(LatencySummaryTest, PercentilesAreNearestRanks) {
-  std::vector<float> latencies_us(20000);
-  std::iota(latencies_us.rbegin(), latencies_us.rend(), 1.0f);
-  const LatencySummary summary = Summarize(&latencies_us);
-  EXPECT_EQ(summary.count, 20000u);
-  EXPECT_EQ(summary.mean, 10000.5);
-  EXPECT_EQ(summary.p50, 10000);
-  EXPECT_EQ(summary.p90, 18000);
-  EXPECT_EQ(summary.p95, 19000);
-  EXPECT_EQ(summary.p99, 19800);
-  EXPECT_EQ(summary.p99_9, 19980);
-  EXPECT_EQ(summary.p99_99, 19998);
-  EXPECT_EQ(summary.max, 20000);
-}
-
-TEST(LatencySummaryTest, FewLatencies) {
-  std::vector<float> none, one = {3.5}, three = {9, 1, 5};
-  EXPECT_EQ(Summarize(&none).count, 0u);
-  EXPECT_EQ(Summarize(&one).p50, 3.5);
-  EXPECT_EQ(Summarize(&one).p99_99, 3.5);
-  const LatencySummary summary = Summarize(&three);
-  EXPECT_EQ(summary.p50, 5);
-  EXPECT_EQ(summary.p90, 9);
-}
-
-TEST(CountersTest, DifferencesAndTheLargestLag) {
-  const Counters earlier = {{"flush_us", 5}, {"device_max_lag_us", 100}};
-  const Counters later = {
-      {"flush_us", 7}, {"new", 3}, {"device_max_lag_us", 60}};
-  EXPECT_EQ(Difference(earlier, later),
-            (Counters{{"flush_us", 2}, {"new", 3}, {"device_max_lag_us", 60}}));
-}
 
 constexpr int64_t kMiB = 1 << 20;
 

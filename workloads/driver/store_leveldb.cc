@@ -129,6 +129,11 @@ Status LevelDbStore::ErrorOf(const std::string& text) const {
                     "free space or give --data-dir a larger file system");
     }
   }
+  if (text.find(std::strerror(EMFILE)) != std::string::npos) {
+    return Status::Failed(path_, text,
+                          "raise the limit of open files or lower "
+                          "engine.options.max_open_files");
+  }
   return Status::Failed(path_, "the engine reports: " + text,
                         "run again; if it stays, report the engine");
 }
