@@ -10,13 +10,11 @@ import sys
 from pathlib import Path
 
 from recompact import build, measure, pipeline, upstream
-from recompact.declarations import DeclarationError
+from recompact.declarations import RecompactError
 from recompact.experiments import ROOT
 from recompact.plan import Run
-from recompact.shell import CommandError
 
 SCALES = ("smoke", "small", "paper")
-ERRORS = (DeclarationError, CommandError, measure.MeasureError, upstream.UpstreamError)
 
 GENERATED = (
     "build",
@@ -191,7 +189,7 @@ def main(arguments: list[str] | None = None) -> int:
                 return _run_step(words)
             case scale:
                 return _snakemake(scale, words.panels, words.snakemake)
-    except ERRORS as error:
+    except RecompactError as error:
         print(f"repro: {error}", file=sys.stderr)
         return 1
 

@@ -19,12 +19,13 @@ from statistics import median
 from recompact import build
 from recompact.measure import data_root
 from recompact.plan import digest
+from recompact.shell import CommandError
 
 PAIRS = 7
 OPERATIONS = 1_000_000
 VALUE_BYTES = 1000
 MEMORY_OPERATIONS = 10_000_000
-MEMORY_VALUE_BYTES = 16
+MEMORY_VALUE_BYTES = 100
 KEY_BYTES = 16
 DB_BENCH_SEED = 1001  # of the first thread of the first benchmark
 LEHMER_MULTIPLIER, LEHMER_MODULUS = 16807, 2**31 - 1  # of LevelDB's Random
@@ -97,7 +98,7 @@ def _run(words: list[str | Path], root: Path) -> tuple[str, int]:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise SystemExit(f"{words[0]}: status {process.returncode}\n{output}")
+        raise CommandError(f"{words[0]}: status {process.returncode}\n{output}")
     return output, usage.ru_maxrss * 1024
 
 
@@ -118,7 +119,7 @@ def db_bench(root: Path, folder: Path, operations: int, value_bytes: int) -> Out
     shutil.rmtree(database, ignore_errors=True)
     found = re.search(r"fillrandom\s*:\s*([0-9.]+) micros/op", output)
     if found is None:
-        raise SystemExit(f"db_bench: no fillrandom line in its output\n{output}")
+        raise CommandError(f"db_bench: no fillrandom line in its output\n{output}")
     return Outcome(1e6 / float(found[1]), rss)
 
 

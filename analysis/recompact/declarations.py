@@ -11,7 +11,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-class DeclarationError(Exception):
+class RecompactError(Exception):
+    """Something that the user can set right; the message says where, what and how."""
+
+
+class DeclarationError(RecompactError):
     """A declaration is wrong; the message names the file, the key and what to do."""
 
 

@@ -9,13 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from recompact.declarations import RecompactError
 from recompact.plan import Run
 
 DATA_ROOT = "RECOMPACT_DATA"  # environment variable: where databases live while they are measured
 DEFAULT_DATA_ROOT = Path("/dev/shm")
 
 
-class MeasureError(Exception):
+class MeasureError(RecompactError):
     """A run could not be measured; the message says why and what to do."""
 
 

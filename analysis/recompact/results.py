@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from recompact import tables
+from recompact.declarations import RecompactError
 
 SCALE_ORDER = ("smoke", "small", "paper")
 NOT_IN_POINT = ["engine", "repetition", "run", "scale_factor"]
@@ -20,7 +21,7 @@ Scalar = str | int | float | bool
 Point = Mapping[str, Scalar]
 
 
-class MissingCell(Exception):
+class MissingCell(RecompactError):
     """A value that a figure or claim needs was not measured; the message names the cell."""
 
 

@@ -6,8 +6,10 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from recompact.declarations import RecompactError
 
-class CommandError(Exception):
+
+class CommandError(RecompactError):
     """A program failed; the message holds the command, its status and its last words."""
 
 

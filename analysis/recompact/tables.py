@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from recompact.declarations import RecompactError
 from recompact.statistics import NoiseFloor
 
 EXPERIMENT_COLUMNS = [
@@ -47,7 +48,7 @@ TEXT_COLUMNS = ("run", "trace", "tree", "suspect")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-class TableError(Exception):
+class TableError(RecompactError):
     """Raw data lack a file, column or cell; the message names it and says what to do."""
 
 

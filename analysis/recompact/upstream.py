@@ -11,14 +11,14 @@ from pathlib import Path
 
 from pydantic import Field
 
-from recompact.declarations import Declaration, load
+from recompact.declarations import Declaration, RecompactError, load
 from recompact.shell import run
 
 APT_SOURCES = Path("/etc/apt")
 DATE = "2026-11-21T00:00:00Z"  # of every patch, so that an export is always the same bytes
 
 
-class UpstreamError(Exception):
+class UpstreamError(RecompactError):
     """Upstream could not be fetched, or is not the release that the hash names."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+
 from recompact.figures import EngineStyle
 from recompact.tables import TIMELINE_COLUMNS
 

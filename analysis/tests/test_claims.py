@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+
 from recompact import tables
 from recompact.claims import CLAIM_COLUMNS, Claims, Verdict, evaluate, load_claims
 from recompact.claims.evaluation import claims_table

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from recompact.declarations import Declaration, DeclarationError, load
 
 

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import yaml
+
 from recompact import tables
 from recompact.claims import load_claims
 from recompact.declarations import DeclarationError

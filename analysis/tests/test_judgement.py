@@ -4,6 +4,7 @@ import itertools
 import math
 
 import pytest
+
 from recompact.claims import Rules, Verdict, judge
 from recompact.statistics import Estimate
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from recompact import measure
 from recompact.plan import Run
 

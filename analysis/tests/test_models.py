@@ -1,6 +1,7 @@
 """Tests of the papers' equations against the values that the papers state."""
 
 import pytest
+
 from recompact import models
 
 MEGABYTE = 1e6

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-import checkout
 import pytest
+
+import checkout
 from recompact.declarations import DeclarationError
 from recompact.experiments import ROOT, Declarations
 from recompact.plan import Plan, hash_files, make

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
+
 from recompact import profile
 from recompact.plan import Run
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+
 from recompact import claims, figures, report, tables
 from recompact.report.page import number
 from synthetic import STYLES, Campaign

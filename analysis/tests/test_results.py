@@ -1,6 +1,7 @@
 """Tests of asking the tidy tables."""
 
 import pytest
+
 from recompact import tables
 from recompact.results import MissingCell, Results, device_label
 from synthetic import THINNING, Campaign

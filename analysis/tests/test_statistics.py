@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from recompact.statistics import Estimate, MedianInterval, NoiseFloor, PairedRatio, ShareFloor
 from scipy import stats
+
+from recompact.statistics import Estimate, MedianInterval, NoiseFloor, PairedRatio, ShareFloor
 
 
 def test_one_repetition_has_no_interval():

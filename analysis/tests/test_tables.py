@@ -5,6 +5,7 @@ import shutil
 
 import pandas as pd
 import pytest
+
 from recompact import tables
 from synthetic import Campaign
 

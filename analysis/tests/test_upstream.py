@@ -3,8 +3,9 @@
 import shutil
 from pathlib import Path
 
-import checkout
 import pytest
+
+import checkout
 from recompact import upstream
 from recompact.experiments import ROOT
 from recompact.shell import CommandError

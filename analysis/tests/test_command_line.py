@@ -1,0 +1,57 @@
+"""What a user mistypes or lacks is told in one line, with a non-zero status."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from recompact.__main__ import main
+from recompact.experiments import ROOT
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["smoke", "--panels", "LDC-F99"], "no figure LDC-F99; there are LDC-F1"),
+        (["publish", "paper"], "results/paper/scale.json: no such file"),
+        (["step", "run", "--scale", "tiny", "--run", "0", "--runtime", "native"], "has no 'tiny'"),
+        (["step", "run", "--scale", "smoke", "--run", "0", "--runtime", "native"], "no longer"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("repro: ") and message in line
+
+
+def test_help_fits_one_screen_and_names_every_command() -> None:
+    text = subprocess.run(
+        [ROOT / "repro", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert len(text.splitlines()) <= 30
+    for command in ("smoke", "small", "paper", "test", "figures", "publish", "bench", "clean"):
+        assert f"./repro {command}" in text
+
+
+def test_without_the_right_to_install_the_missing_packages_are_named(tmp_path: Path) -> None:
+    """Run as nobody, with a dpkg-query that knows all packages but Java's."""
+    for name, body in {
+        "dpkg-query": 'case "$*" in *openjdk*) exit 1 ;; *) echo installed ;; esac',
+        "sudo": "exit 1",
+        "id": "echo 1000",
+    }.items():
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+        program.chmod(0o755)
+    done = subprocess.run(
+        [ROOT / "repro", "smoke"],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "apt-get install openjdk-17-jdk-headless" in done.stderr
+    assert "cmake" not in done.stderr
