@@ -38,6 +38,9 @@ set_tests_properties(upstream.db_test PROPERTIES
 add_test(NAME upstream.${racing} COMMAND sh -c
   "for try in $(seq 50); do \"$0\" --gtest_filter=${racing} && exit 0; done; exit 1"
   $<TARGET_FILE:db_test>)
+# Both use the same scratch directory.
+set_tests_properties(upstream.db_test upstream.${racing} PROPERTIES
+  RESOURCE_LOCK db_test_directory)
 
 add_upstream_executable(db_bench "${LEVELDB_SOURCE}/benchmarks/db_bench.cc"
   "${LEVELDB_SOURCE}/util/histogram.cc")
