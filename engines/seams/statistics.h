@@ -80,10 +80,10 @@ class Statistics {
   // REQUIRES: an ActionScope of the flush is alive on this thread
   void OnFlush(int level, uint64_t bytes, uint64_t micros);
 
-  // "c" was carried out.
+  // "c" was carried out, or not "finished": then only what it wrote counts.
   // REQUIRES: an ActionScope of the compaction is alive on this thread
   void OnCompaction(const Compaction& c, size_t outputs, uint64_t bytes_written,
-                    uint64_t micros);
+                    uint64_t micros, bool finished);
 
   // The only input of "c" was moved down one level.
   void OnTrivialMove(const Compaction& c);
