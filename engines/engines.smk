@@ -2,6 +2,10 @@
 
 UPSTREAM = "build/upstream/leveldb.tar.gz"
 
+# Before any run: an engine that is built late would run after the others
+# instead of in turn with them.
+FIRST = len(plan.runs) + 1
+
 
 rule fetch_upstream:
     input:
@@ -10,6 +14,7 @@ rule fetch_upstream:
         UPSTREAM,
     log:
         "build/logs/fetch_upstream.log",
+    priority: FIRST
     shell:
         "python -m recompact step fetch --out {output} > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
@@ -22,6 +27,7 @@ rule unpack_tree:
         touch("build/trees/{tree}.unpacked"),
     log:
         "build/logs/unpack_{tree}.log",
+    priority: FIRST
     shell:
         "python -m recompact step unpack --tarball {input.tarball} --tree {wildcards.tree}"
         " --out build/trees/{wildcards.tree} > {log} 2>&1 || (cat {log} >&2; exit 1)"
@@ -35,6 +41,7 @@ rule build_engine:
         "build/engines/{engine}/driver/recompact_driver",
     log:
         "build/logs/build_{engine}.log",
+    priority: FIRST
     threads: workflow.cores
     shell:
         "python -m recompact step build --engine {wildcards.engine}"

@@ -106,19 +106,24 @@ def _run_step(words: argparse.Namespace) -> int:
 
 
 def _measure(run: Run, runtime: str) -> None:
-    act = measure.measure
+    run_directory = ROOT / pipeline.RAW / run.id
+
+    def measured(prefix: tuple[str, ...] = ()) -> None:
+        measure.measure(
+            run,
+            ROOT,
+            ROOT / pipeline.driver_of(run),
+            run_directory,
+            ROOT / "build/databases" / run.id,
+            (*measure.runtime_prefix(runtime), *prefix),
+        )
+
     if run.profile:
         from recompact import profile
 
-        act = profile.record
-    act(
-        run,
-        ROOT,
-        ROOT / pipeline.driver_of(run),
-        ROOT / pipeline.RAW / run.id,
-        ROOT / "build/databases" / run.id,
-        measure.runtime_prefix(runtime),
-    )
+        profile.record(run, run_directory, measured)
+    else:
+        measured()
 
 
 def _evaluate_step(words: argparse.Namespace) -> None:

@@ -85,7 +85,7 @@ def all_checks(root: Path) -> list[Check]:
         command("snakefmt", "snakefmt", "--check", *RULES),
         command("snakemake lint", "snakemake", "--lint", "--config", "scale=smoke"),
         command("shell", "sh", "-n", "repro"),
-        command("analysis", sys.executable, "-m", "pytest", "-q", "analysis/tests"),
+        command("analysis", sys.executable, "-m", "pytest", "-q", "-m", "not pipeline"),
         command(
             "trace writer",
             "mvn",
@@ -96,6 +96,9 @@ def all_checks(root: Path) -> list[Check]:
             "verify",
         ),
     ]
+    checks.append(
+        command("pipeline", sys.executable, "-m", "pytest", "-q", "-m", "pipeline", "--tb=short")
+    )
     for engine in Declarations(root).engines:
         checks.append(Check(f"engine {engine}", partial(_engine_tests, root, engine)))
     return checks

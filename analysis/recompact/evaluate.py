@@ -9,7 +9,8 @@ from recompact import claims as claims_package
 from recompact import report as report_package
 from recompact import tables as tables_module
 from recompact.experiments import ROOT
-from recompact.figures import EngineStyle, load_figures, render
+from recompact.figures.declarations import EngineStyle, load_figures
+from recompact.figures.rendering import render
 from recompact.pipeline import FIGURES, RAW, declarations
 from recompact.publish import note_costs, write_costs
 from recompact.publish import publish as publish_tables

@@ -12,13 +12,13 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import plotly.graph_objects as go
 
-from recompact.measure import check_existing, measure
+from recompact.measure import check_existing
 from recompact.plan import Run
 
 EVENT = "cpu-clock"
@@ -107,17 +107,19 @@ def function_group(sample: Sample) -> str:
     return "others"
 
 
-def record(
-    run: Run,
-    root: Path,
-    driver: Path,
-    run_directory: Path,
-    database: Path,
-    prefix: tuple[str, ...] = (),
-) -> None:
+def record(run: Run, run_directory: Path, measured: Callable[[tuple[str, ...]], None]) -> None:
     """Measure a run under `perf`, and leave profile.csv, flame.html and, last, profile.json.
 
     Where `perf` is not permitted, profile.json says why and nothing is run.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    run_directory : Path
+        Receives the result.
+    measured : callable
+        Measures the run with these words before the driver.
     """
     if check_existing(run_directory, run):
         return
@@ -142,7 +144,7 @@ def record(
         str(data),
         "--",
     )
-    measure(run, root, driver, run_directory, database, (*prefix, *perf))
+    measured(perf)
     script = subprocess.run(
         ["perf", "script", "-i", str(data), "-F", "ip,sym,dso", "--no-inline"],
         stdout=subprocess.PIPE,

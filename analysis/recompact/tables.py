@@ -350,7 +350,7 @@ def runs_table(
 def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     """Yield the metrics that a phase tells directly or by a ratio of its counters.
 
-    ``write_amplification`` is bytes written by flushes and compactions per user byte written;
+    ``write_amplification`` is bytes of tables written per user byte written;
     ``_device`` and ``_process`` are all bytes that the device and the process wrote (log and
     MANIFEST included) per user byte. ``read_amplification`` is bytes of blocks read for the
     user per user byte read, ``compaction_read_amplification`` bytes read by compactions per
@@ -379,10 +379,7 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     if not (phase.latency_us.get("scan") or {}).get("count"):
         count["gets"] = (phase.latency_us.get("read") or {}).get("count") or 0
     ratios = {
-        "write_amplification": (
-            ["flush_bytes_written", "compaction_bytes_written"],
-            "user_bytes_written",
-        ),
+        "write_amplification": (["table_bytes_written"], "user_bytes_written"),
         "write_amplification_device": (["device_write_bytes"], "user_bytes_written"),
         "write_amplification_process": (["process_write_bytes"], "user_bytes_written"),
         "compaction_read_amplification": (["compaction_bytes_read"], "user_bytes_written"),

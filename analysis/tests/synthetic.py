@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from recompact.figures import EngineStyle
+from recompact.figures.declarations import EngineStyle
 from recompact.tables import TIMELINE_COLUMNS
 
 STYLES = {
@@ -134,6 +134,9 @@ class Campaign:
                 phases = [] if compacted else [self._load(size)]
                 phases += [self._burst(compacted), self._lookups(size, compacted)]
                 yield name, {"size_gb": size}, "leveldb", "hdd_7200", phases
+        for size in [5] if self.thin else [5, 10]:
+            compressible = [self._load(size, wa=6)]
+            yield "lwc_compressible", {"size_gb": size}, "leveldb", "hdd_7200", compressible
         for fanout in [4, 10] if self.thin else [4, 10, 16]:
             for expand in (False, True):
                 point = {"fanout": fanout, "expand_inputs": expand}
@@ -236,6 +239,7 @@ class Campaign:
             "user_bytes_written": user,
             "user_bytes_read": read * PAIR_BYTES[pair],
             "process_write_bytes": (wa + 1.01) * user,
+            "table_bytes_written": max(wa * user, flushed),
             "flush_bytes_written": flushed,
             "compaction_bytes_written": max(wa * user - flushed, 0),
             "compaction_bytes_read": max(wa * user - flushed, 0) * 0.94,

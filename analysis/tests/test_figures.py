@@ -10,9 +10,9 @@ import yaml
 from recompact import tables
 from recompact.claims import load_claims
 from recompact.declarations import DeclarationError
-from recompact.figures import Figures, check_experiments, load_figures, render
 from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN
-from recompact.figures.rendering import FUNCTIONS, draw
+from recompact.figures.declarations import Figures, check_experiments, load_figures
+from recompact.figures.rendering import FUNCTIONS, draw, render
 from recompact.figures.style import stamp_lines
 from recompact.results import MissingCell, Results
 from synthetic import STYLES, Campaign

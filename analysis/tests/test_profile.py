@@ -80,6 +80,6 @@ def test_without_perf_the_run_is_skipped_with_the_reason(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     run = Run(id="0" * 16, spec={"phases": []}, engine="leveldb", trace_ids=(), profile=True)
-    profile.record(run, tmp_path, tmp_path / "driver", tmp_path / "run", tmp_path / "database")
+    profile.record(run, tmp_path / "run", lambda prefix: pytest.fail("it was run"))
     assert "package linux-perf" in capsys.readouterr().out
     assert '"skipped"' in (tmp_path / "run/profile.json").read_text(encoding="utf-8")

@@ -7,7 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from recompact import claims, figures, report, tables
+from recompact import claims, report, tables
+from recompact.figures.declarations import load_figures
+from recompact.figures.rendering import render
 from recompact.report.page import number
 from synthetic import STYLES, Campaign
 
@@ -45,7 +47,7 @@ def page_path(tmp_path_factory):
         engines={"pristine", "leveldb"},
     )
     rendered = root / "rendered"
-    figures.render(results, DRAWN, rendered, figures_path=FOLDER / "figures.yaml", styles=STYLES)
+    render(results, DRAWN, rendered, figures_path=FOLDER / "figures.yaml", styles=STYLES)
     report.build(
         results,
         rendered,
@@ -90,7 +92,7 @@ def test_flame_graph_is_linked_where_there_is_one(page):
 
 
 def test_figures_not_drawn_say_so(page):
-    declared = figures.load_figures(FOLDER / "figures.yaml").figures
+    declared = load_figures(FOLDER / "figures.yaml").figures
     assert page.text.count("Not drawn at this scale.") == len(declared) - len(DRAWN)
 
 

@@ -82,9 +82,8 @@ def test_ratios_are_those_of_the_counters(copy):
     metrics = metrics_of(build(copy), run)
     record = json.loads((copy / "raw" / run / "run.json").read_text())
     counters = record["phases"][0]["counters"]
-    written = counters["flush_bytes_written"] + counters["compaction_bytes_written"]
     user = counters["user_bytes_written"]
-    assert metrics.write_amplification == pytest.approx(written / user)
+    assert metrics.write_amplification == pytest.approx(counters["table_bytes_written"] / user)
     assert metrics.write_amplification_device == pytest.approx(
         counters["device_write_bytes"] / user
     )

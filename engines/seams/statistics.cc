@@ -12,6 +12,7 @@ using Clock = std::chrono::steady_clock;
 
 // In the order of Ticker.  bloom_checks is the sum of two of them.
 const char* const kTickerNames[kNumTickers] = {
+    "table_bytes_written",
     "flush_count",
     "flush_bytes_written",
     "flush_us",
@@ -113,13 +114,7 @@ void Statistics::OnFlush(int level, uint64_t bytes, uint64_t micros) {
 }
 
 void Statistics::OnCompaction(const Compaction& c, size_t outputs,
-                              uint64_t bytes_written, uint64_t micros,
-                              bool finished) {
-  Add(kCompactionBytesWritten, bytes_written);
-  LevelCounters& level = levels_[c.level() + 1];
-  level.bytes_written += bytes_written;
-  if (!finished) return;
-
+                              uint64_t bytes_written, uint64_t micros) {
   Event event{"compaction", c.reason(), c.level() + 1};
   event.inputs_upper = c.num_input_files(0);
   event.inputs_lower = c.num_input_files(1);
@@ -132,10 +127,13 @@ void Statistics::OnCompaction(const Compaction& c, size_t outputs,
 
   Add(kCompactionCount, 1);
   Add(kCompactionBytesRead, bytes_read);
+  Add(kCompactionBytesWritten, bytes_written);
   Add(kCompactionMicros, micros);
   if (std::strcmp(c.reason(), "seek") == 0) Add(kSeekCompactionCount, 1);
+  LevelCounters& level = levels_[c.level() + 1];
   level.compaction_count++;
   level.bytes_read += bytes_read;
+  level.bytes_written += bytes_written;
   level.micros += micros;
   LogEvent(event);
 }

@@ -19,6 +19,7 @@ class Compaction;
 // What is counted, from the moment the database is opened.  Bytes are those of
 // files (after compression), times are microseconds of wall clock.
 enum Ticker {
+  kTableBytesWritten,  // as they are written; what follows, when it is done
   kFlushCount,
   kFlushBytesWritten,
   kFlushMicros,
@@ -80,10 +81,10 @@ class Statistics {
   // REQUIRES: an ActionScope of the flush is alive on this thread
   void OnFlush(int level, uint64_t bytes, uint64_t micros);
 
-  // "c" was carried out, or not "finished": then only what it wrote counts.
+  // "c" was carried out.
   // REQUIRES: an ActionScope of the compaction is alive on this thread
   void OnCompaction(const Compaction& c, size_t outputs, uint64_t bytes_written,
-                    uint64_t micros, bool finished);
+                    uint64_t micros);
 
   // The only input of "c" was moved down one level.
   void OnTrivialMove(const Compaction& c);

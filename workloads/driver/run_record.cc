@@ -1,12 +1,12 @@
 #include "driver/run_record.h"
 
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -114,6 +114,12 @@ Json Host(const RunResult& result) {
           {"filesystem", result.file_system}};
 }
 
+// Not ru_maxrss, which is never below that of the process that started this.
+int64_t PeakRssBytes() {
+  const std::string kilobytes = FileEntry("/proc/self/status", "VmHWM", ':');
+  return std::strtoll(kilobytes.c_str(), nullptr, 10) << 10;
+}
+
 // The sum over the phases of the counters with these names; -1 if a phase does
 // not have one of them.
 int64_t Sum(const RunResult& result, std::vector<const char*> names) {
@@ -139,8 +145,8 @@ std::string Percent(double share) {
 std::vector<std::string> SuspectReasons(const RunResult& result) {
   std::vector<std::string> reasons;
   const int64_t engine =
-      Sum(result, {"flush_bytes_written", "compaction_bytes_written",
-                   "wal_bytes_written", "manifest_bytes_written"});
+      Sum(result, {"table_bytes_written", "wal_bytes_written",
+                   "manifest_bytes_written"});
   const int64_t process = Sum(result, {"process_write_bytes"});
   const int64_t device =
       Sum(result, {"device_write_bytes", "device_unsubmitted_bytes"});
@@ -180,8 +186,6 @@ std::vector<std::string> SuspectReasons(const RunResult& result) {
 }
 
 Json RunRecord(const RunSpec& spec, const RunResult& result) {
-  struct rusage usage;
-  ::getrusage(RUSAGE_SELF, &usage);
   Json record = {{"schema", 1},
                  {"run", spec.run},
                  {"spec", spec.document},
@@ -199,7 +203,7 @@ Json RunRecord(const RunSpec& spec, const RunResult& result) {
     record["phases"].push_back(ToJson(phase));
   }
   record["suspect"] = SuspectReasons(result);
-  record["peak_rss_bytes"] = int64_t{usage.ru_maxrss} << 10;
+  record["peak_rss_bytes"] = PeakRssBytes();
   return record;
 }
 

@@ -23,8 +23,7 @@ class RunRecordTest : public ::testing::Test {
     PhaseResult result;
     result.phase = &phase_;
     result.duration_s = 10;
-    result.counters = {{"flush_bytes_written", 100 * kMiB},
-                       {"compaction_bytes_written", 800 * kMiB},
+    result.counters = {{"table_bytes_written", 900 * kMiB},
                        {"wal_bytes_written", 99 * kMiB},
                        {"manifest_bytes_written", 1 * kMiB},
                        {"process_write_bytes", 1001 * kMiB},
@@ -45,8 +44,8 @@ TEST_F(RunRecordTest, AgreeingAccountsAreNotSuspect) {
 }
 
 TEST_F(RunRecordTest, EachAccountThatDiffersIsSuspect) {
-  for (const char* name : {"compaction_bytes_written", "process_write_bytes",
-                           "device_write_bytes"}) {
+  for (const char* name :
+       {"table_bytes_written", "process_write_bytes", "device_write_bytes"}) {
     counters()[name] += 25 * kMiB;
     EXPECT_THAT(
         SuspectReasons(result_),

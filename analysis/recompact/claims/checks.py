@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -72,9 +73,9 @@ class Check(Declaration):
         """Collect the conditions of the runs that the check looks at."""
         return results.stamp(self.experiments)
 
+    @abstractmethod
     def evidence(self, results: Results) -> Evidence:
         """Measure; raises `MissingCell` if a value was not measured."""
-        raise NotImplementedError
 
 
 class MetricCheck(Check):

@@ -13,8 +13,8 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from recompact.claims import CLAIM_COLUMNS, Claim, Verdict, load_claims
-from recompact.figures import Figure, load_figures
 from recompact.figures import data as rows
+from recompact.figures.declarations import Figure, load_figures
 from recompact.figures.style import percent, stamp_lines
 from recompact.results import MissingCell, Results
 from recompact.tables import TableError
