@@ -5,6 +5,7 @@ from snakemake.utils import min_version
 from recompact import pipeline
 
 min_version("9.0")
+lock = pipeline.lock()  # held while this process lives
 
 
 # Debian 12 is what ./repro needs and is tried on. Snakemake looks at this only

@@ -27,7 +27,9 @@ GENERATED = (
 
 def _snakemake(scale: str, panels: str, more: list[str]) -> int:
     """Run the pipeline at a scale in place of this process."""
-    pipeline.select(scale, panels)  # a wrong declaration is told before Snakemake starts
+    # A wrong declaration, or another pipeline, is told before Snakemake starts.
+    pipeline.select(scale, panels)
+    pipeline.lock().close()
     words = ["snakemake", "--profile", f"profiles/{scale}", *more]
     words += ["--config", f"scale={scale}", f"panels={panels}"]
     os.chdir(ROOT)

@@ -92,12 +92,12 @@ def measure(
     MeasureError
         If the driver fails, or the directory holds another result.
     """
+    data = data_root() / f"recompact-{run.id}"
+    shutil.rmtree(data, ignore_errors=True)  # left by a run that was killed
     if check_existing(run_directory, run) and (database.exists() or not run.keeps_database):
         return
-    shutil.rmtree(run_directory, ignore_errors=True)  # left by a run that was killed
+    shutil.rmtree(run_directory, ignore_errors=True)
     run_directory.mkdir(parents=True)
-    data = data_root() / f"recompact-{run.id}"
-    shutil.rmtree(data, ignore_errors=True)
     specification = run_directory / "specification.json"
     specification.write_text(json.dumps(run.spec, indent=1) + "\n", encoding="utf-8")
     # The driver dies with this process: nobody measures beside an orphan.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TextIO
 
-from recompact.declarations import DeclarationError
+from recompact.declarations import DeclarationError, RecompactError
 from recompact.experiments import ROOT, Declarations, ScaleName
 from recompact.figures.declarations import Figure, check_experiments, load_figures
 from recompact.measure import check_existing
@@ -25,6 +27,31 @@ class Selection:
     scale: ScaleName
     figures: tuple[Figure, ...]
     plan: Plan
+
+
+class BusyError(RecompactError):
+    """Another pipeline is at work in this checkout."""
+
+
+def lock() -> TextIO:
+    """Take this checkout for one pipeline, until the returned file is closed or the process ends.
+
+    Raises
+    ------
+    BusyError
+        If another pipeline is at work here.
+    """
+    path = ROOT / "build/pipeline.lock"
+    path.parent.mkdir(exist_ok=True)
+    file = path.open("w", encoding="utf-8")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise BusyError(
+            f"{path}: another pipeline is at work in this checkout; wait for it or stop it"
+        ) from error
+    return file
 
 
 @cache

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from recompact import pipeline
 from recompact.__main__ import main
 from recompact.experiments import ROOT
 
@@ -24,6 +25,12 @@ def test_a_mistake_is_one_line(
     assert main(words) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("repro: ") and message in line
+
+
+def test_a_second_pipeline_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pipeline.lock():
+        assert main(["smoke"]) == 1
+    assert "another pipeline is at work in this checkout" in capsys.readouterr().err
 
 
 def test_help_fits_one_screen_and_names_every_command() -> None:

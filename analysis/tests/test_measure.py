@@ -51,6 +51,17 @@ def test_what_a_killed_run_left_is_replaced(tmp_path: Path, data: Path) -> None:
     assert measure.check_existing(left, RUN)
 
 
+def test_a_database_left_by_a_run_killed_after_its_record_is_removed(
+    tmp_path: Path, data: Path
+) -> None:
+    finished = tmp_path / "raw" / RUN.id
+    finished.mkdir(parents=True)
+    (finished / "run.json").write_text(json.dumps({"run": RUN.id}))
+    (data / f"recompact-{RUN.id}").mkdir()
+    _measure(tmp_path, _driver(tmp_path, "exit 1"))
+    assert list(data.glob("recompact-*")) == []
+
+
 def test_a_failing_driver_is_an_error_and_leaves_no_result(tmp_path: Path, data: Path) -> None:
     with pytest.raises(measure.MeasureError, match=f"status 5 in run {RUN.id}"):
         _measure(tmp_path, _driver(tmp_path, "exit 5"))
