@@ -43,6 +43,12 @@ def _command(root: Path, *words: str | Path, env: dict[str, str] | None = None) 
     return done.returncode == 0
 
 
+def _cpp_sources(root: Path) -> list[str]:
+    folders = (root / "engines", root / "workloads/driver")
+    files = (path for folder in folders for path in folder.rglob("*.[hc]*"))
+    return sorted(str(path.relative_to(root)) for path in files if path.suffix in (".h", ".cc"))
+
+
 def _engine_tests(root: Path, engine: str) -> bool:
     """Build one engine with asserts, and run upstream's tests and ours on it."""
     tarball = root / "build/upstream/leveldb.tar.gz"
@@ -86,7 +92,8 @@ def all_checks(root: Path) -> list[Check]:
         command("mypy", "mypy", "analysis/recompact"),
         command("snakefmt", "snakefmt", "--check", *RULES),
         command("snakemake lint", "snakemake", "--lint", "--config", "scale=smoke"),
-        command("shell", "sh", "-n", "repro"),
+        command("shellcheck", "shellcheck", "repro", ".ci/run"),
+        command("clang-format", "clang-format", "--dry-run", "--Werror", *_cpp_sources(root)),
         command("analysis", sys.executable, "-m", "pytest", "-q", "-m", "not pipeline"),
         command(
             "trace writer",

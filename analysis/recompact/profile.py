@@ -23,6 +23,9 @@ from recompact.plan import Run
 
 EVENT = "cpu-clock"
 FREQUENCY_HZ = 997  # a prime, so that sampling does not fall in step with anything periodic
+# Copied with each sample and unwound afterwards. Frame pointers do not do: Debian's Snappy and C
+# library have none, and what they are called from would be lost.
+STACK_BYTES = 4096
 SMALLEST_FRAME = 0.001  # share of all samples below which the flame graph leaves a frame out
 
 # The module of a sample is the first rule that matches a frame, looking from the innermost frame
@@ -139,7 +142,7 @@ def record(run: Run, run_directory: Path, measured: Callable[[tuple[str, ...]], 
         "-F",
         str(FREQUENCY_HZ),
         "--call-graph",
-        "fp",
+        f"dwarf,{STACK_BYTES}",
         "-o",
         str(data),
         "--",

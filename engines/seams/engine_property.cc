@@ -63,11 +63,12 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
   if (property == "recompact.stats") {
     *value = "{" + statistics_->TickersAsJson() + ", \"levels\": [";
     for (int level = 0; level < options_.num_levels; level++) {
-      *value += std::string(level > 0 ? ", " : "") + "{" +
-                statistics_->LevelAsJson(level) +
-                ", \"files\": " + std::to_string(versions_->NumLevelFiles(level)) +
-                ", \"bytes\": " + std::to_string(versions_->NumLevelBytes(level)) +
-                "}";
+      *value +=
+          std::string(level > 0 ? ", " : "") + "{" +
+          statistics_->LevelAsJson(level) +
+          ", \"files\": " + std::to_string(versions_->NumLevelFiles(level)) +
+          ", \"bytes\": " + std::to_string(versions_->NumLevelBytes(level)) +
+          "}";
     }
     *value += "]}";
     return true;

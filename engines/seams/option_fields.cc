@@ -18,8 +18,7 @@ const std::map<std::string, OptionSetter>& EngineOptionFields() {
       {"min_allowed_seeks", &SetField<int, &Options::min_allowed_seeks>},
       {"num_levels", &SetField<int, &Options::num_levels>},
       {"seek_compaction", &SetField<bool, &Options::seek_compaction>},
-      {"track_obsolete_files",
-       &SetField<bool, &Options::track_obsolete_files>},
+      {"track_obsolete_files", &SetField<bool, &Options::track_obsolete_files>},
       {"user_key_aligned_outputs",
        &SetField<bool, &Options::user_key_aligned_outputs>},
   };

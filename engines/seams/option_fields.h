@@ -18,7 +18,7 @@ bool ParseOption(const std::string& text, uint64_t* value);
 bool ParseOption(const std::string& text, std::string* value);
 
 // The setter of a scalar field: SetField<int, &leveldb::Options::fanout>.
-template <typename T, T leveldb::Options::*field>
+template <typename T, T leveldb::Options::* field>
 bool SetField(leveldb::Options* options, const std::string& value) {
   return ParseOption(value, &(options->*field));
 }

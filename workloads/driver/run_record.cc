@@ -144,9 +144,9 @@ std::string Percent(double share) {
 
 std::vector<std::string> SuspectReasons(const RunResult& result) {
   std::vector<std::string> reasons;
-  const int64_t engine =
-      Sum(result, {"table_bytes_written", "wal_bytes_written",
-                   "manifest_bytes_written"});
+  const int64_t engine = Sum(
+      result,
+      {"table_bytes_written", "wal_bytes_written", "manifest_bytes_written"});
   const int64_t process = Sum(result, {"process_write_bytes"});
   const int64_t device =
       Sum(result, {"device_write_bytes", "device_unsubmitted_bytes"});
