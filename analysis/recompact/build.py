@@ -46,39 +46,21 @@ def configure(root: Path, engine: str, tree: Path, folder: Path, *settings: str)
     )
 
 
+def _build(folder: Path, *targets: str) -> None:
+    words: list[str | Path] = ["cmake", "--build", folder, "--target", *targets]
+    run([*words, "--parallel", str(os.cpu_count() or 1)], log=folder / "build.log")
+
+
 def build_engine(root: Path, engine: str, tree: Path, folder: Path) -> None:
     """Build the replay driver on one engine; `folder`/driver/recompact_driver is the result."""
     configure(root, engine, tree, folder)
-    run(
-        [
-            "cmake",
-            "--build",
-            folder,
-            "--target",
-            "recompact_driver",
-            "--parallel",
-            str(os.cpu_count() or 1),
-        ],
-        log=folder / "build.log",
-    )
+    _build(folder, "recompact_driver")
 
 
 def build_bench(root: Path, tree: Path, folder: Path) -> None:
     """Build db_bench and the driver on the unpatched release, with the same flags."""
     configure(root, "pristine", tree, folder, "-DRECOMPACT_BUILD_TESTS=ON")
-    run(
-        [
-            "cmake",
-            "--build",
-            folder,
-            "--target",
-            "recompact_driver",
-            "db_bench",
-            "--parallel",
-            str(os.cpu_count() or 1),
-        ],
-        log=folder / "build.log",
-    )
+    _build(folder, "recompact_driver", "db_bench")
 
 
 def build_trace_writer(root: Path) -> None:
