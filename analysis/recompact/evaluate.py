@@ -11,7 +11,7 @@ from recompact import tables as tables_module
 from recompact.experiments import ROOT
 from recompact.figures.declarations import EngineStyle, load_figures
 from recompact.figures.rendering import render
-from recompact.pipeline import FIGURES, RAW, declarations
+from recompact.pipeline import FIGURES, RAW, declarations, write_finished_plan
 from recompact.publish import note_costs, write_costs
 from recompact.publish import publish as publish_tables
 from recompact.results import MissingCell
@@ -59,8 +59,12 @@ def report(tables_folder: Path, rendered: Path, page: Path) -> None:
 
 
 def publish(scale: str) -> None:
-    """Merge the finished runs of a scale into results/published."""
-    for folder in publish_tables(ROOT / "results" / scale, ROOT / PUBLISHED):
+    """Merge the finished runs of a scale into results/published, even of an unfinished sweep."""
+    finished = ROOT / "build/published" / scale
+    tables(ROOT / write_finished_plan(scale), finished)
+    drawn = [figure for figure in load_figures(ROOT / FIGURES).figures if figure.timeline]
+    with_timeline = {name for figure in drawn for name in figure.experiments}
+    for folder in publish_tables(finished, ROOT / PUBLISHED, with_timeline):
         disk = [ROOT / name for name in (".venv", "build", "results/raw", f"results/{scale}")]
         note_costs(ROOT / PUBLISHED, folder, disk)
         print(f"wrote {folder.relative_to(ROOT)}")

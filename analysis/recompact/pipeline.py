@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TextIO
@@ -11,7 +11,7 @@ from typing import TextIO
 from recompact.declarations import DeclarationError, RecompactError
 from recompact.experiments import ROOT, Declarations, ScaleName
 from recompact.figures.declarations import Figure, check_experiments, load_figures
-from recompact.measure import check_existing
+from recompact.measure import MeasureError, check_existing
 from recompact.plan import Plan, Run, make
 
 NOISE_EXPERIMENTS = ("noise", "parity")
@@ -98,8 +98,28 @@ def select(scale: str, panels: str) -> Selection:
 
 def write_plan(selection: Selection) -> str:
     """Write the plan for the tables; leave the file alone where it says the same already."""
-    path = ROOT / f"build/plans/{selection.scale}.json"
-    text = selection.plan.as_json()
+    return _write_plan(f"build/plans/{selection.scale}.json", selection.plan)
+
+
+def write_finished_plan(scale: str) -> str:
+    """Write the part of a scale's plan whose runs are finished.
+
+    Raises
+    ------
+    MeasureError
+        If none is.
+    """
+    plan = select(scale, "all").plan
+    finished = {name for name, run in plan.runs.items() if check_existing(ROOT / RAW / name, run)}
+    points = [point for point in plan.points if point["run"] in finished]
+    if not points:
+        raise MeasureError(f"no run of scale {scale} is finished; start ./repro {scale}")
+    return _write_plan(f"build/plans/{scale}.finished.json", replace(plan, points=points))
+
+
+def _write_plan(name: str, plan: Plan) -> str:
+    path = ROOT / name
+    text = plan.as_json()
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

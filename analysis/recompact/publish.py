@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -31,15 +31,17 @@ def host_folder(host: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", host.lower()).strip("-")
 
 
-def publish(measured: Path, published: Path) -> list[Path]:
+def publish(measured: Path, published: Path, with_timeline: Collection[str]) -> list[Path]:
     """Merge the tables of one scale into the published ones of their hosts.
 
     Parameters
     ----------
     measured : Path
-        Tables of a scale, results/<scale>.
+        Tables of finished runs of one scale, see `recompact.tables.build`.
     published : Path
         results/published.
+    with_timeline : collection of str
+        Experiments whose runs keep their timeline, which is larger than all the rest.
 
     Returns
     -------
@@ -56,12 +58,18 @@ def publish(measured: Path, published: Path) -> list[Path]:
     written = []
     for host, of_host in runs.groupby("host"):
         folder = published / host_folder(str(host)) / str(scale["scale"])
-        _merge(measured, folder, set(of_host.run), scale)
+        _merge(measured, folder, set(of_host.run), scale, with_timeline)
         written.append(folder)
     return written
 
 
-def _merge(measured: Path, folder: Path, chosen: set[str], scale: dict[str, object]) -> None:
+def _merge(
+    measured: Path,
+    folder: Path,
+    chosen: set[str],
+    scale: dict[str, object],
+    with_timeline: Collection[str],
+) -> None:
     experiments = _merged_experiments(measured, folder, chosen)
     kept = set(experiments.run)
     merged = {}
@@ -73,6 +81,8 @@ def _merge(measured: Path, folder: Path, chosen: set[str], scale: dict[str, obje
             old = tables.read_table(old_path, columns)
             new = pd.concat([old[~old.run.isin(chosen)], new])
         merged[name] = new[new.run.isin(kept)]
+    drawn = experiments[experiments.experiment.isin(with_timeline)]
+    merged["timeline"] = merged["timeline"][merged["timeline"].run.isin(drawn.run)]
     folder.mkdir(parents=True, exist_ok=True)
     tables.write(experiments, folder / "experiments.csv")
     for name, frame in merged.items():

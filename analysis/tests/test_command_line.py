@@ -14,7 +14,7 @@ from recompact.experiments import ROOT
     ("words", "message"),
     [
         (["smoke", "--panels", "LDC-F99"], "no figure LDC-F99; there are LDC-F1"),
-        (["publish", "paper"], "results/paper/scale.json: no such file"),
+        (["publish", "paper"], "no run of scale paper is finished; start ./repro paper"),
         (["step", "run", "--scale", "tiny", "--run", "0", "--runtime", "native"], "has no 'tiny'"),
         (["step", "run", "--scale", "smoke", "--run", "0", "--runtime", "native"], "no longer"),
     ],

@@ -25,18 +25,26 @@ def _read(folder: Path, name: str) -> pd.DataFrame:
 
 
 def test_publishing_twice_changes_nothing(measured: Path, tmp_path: Path) -> None:
-    (folder,) = publish.publish(measured, tmp_path / "published")
+    (folder,) = publish.publish(measured, tmp_path / "published", {"ldc_latency"})
     first = {path.name: path.read_bytes() for path in folder.iterdir()}
-    publish.publish(measured, tmp_path / "published")
+    publish.publish(measured, tmp_path / "published", {"ldc_latency"})
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
     assert folder.name == "smoke"
 
 
 def test_published_tables_answer_like_the_measured_ones(measured: Path, tmp_path: Path) -> None:
-    publish.publish(measured, tmp_path / "published")
+    publish.publish(measured, tmp_path / "published", {"ldc_latency"})
     ask = ("ldc_fanout", "throughput_ops_s")
     published = Results.load(tmp_path / "published").select(*ask)
     pd.testing.assert_frame_equal(published, Results.load(measured).select(*ask))
+
+
+def test_only_timelines_that_a_figure_draws_are_kept(measured: Path, tmp_path: Path) -> None:
+    (folder,) = publish.publish(measured, tmp_path / "published", {"ldc_latency"})
+    experiments = _read(folder, "experiments")
+    drawn = experiments[experiments.experiment == "ldc_latency"].run
+    assert set(_read(folder, "timeline").run) == set(drawn)
+    assert len(set(_read(measured, "timeline").run)) > len(drawn)
 
 
 def test_parts_measured_at_different_times_add_up(measured: Path, tmp_path: Path) -> None:
@@ -49,21 +57,21 @@ def test_parts_measured_at_different_times_add_up(measured: Path, tmp_path: Path
             frame = _read(measured, name)
             frame[frame.run.isin(chosen.run)].to_csv(part / f"{name}.csv", index=False)
         (part / "scale.json").write_text((measured / "scale.json").read_text())
-        (folder,) = publish.publish(part, tmp_path / "published")
+        (folder,) = publish.publish(part, tmp_path / "published", {"ldc_latency"})
     assert set(_read(folder, "experiments").run) == set(whole.run)
 
 
 def test_a_newer_run_of_a_point_takes_the_place_of_the_older(
     measured: Path, tmp_path: Path
 ) -> None:
-    (folder,) = publish.publish(measured, tmp_path / "published")
+    (folder,) = publish.publish(measured, tmp_path / "published", {"ldc_latency"})
     old = _read(folder, "experiments")
     replaced = old[old.experiment == "ldc_fanout"].run.iloc[0]
     for name in ("experiments", *publish.BY_RUN):
         frame = _read(measured, name)
         frame["run"] = frame.run.replace(replaced, "f" * 16)
         frame.to_csv(measured / f"{name}.csv", index=False)
-    publish.publish(measured, tmp_path / "published")
+    publish.publish(measured, tmp_path / "published", {"ldc_latency"})
     new = _read(folder, "experiments")
     assert len(new) == len(old)
     assert "f" * 16 in set(new.run) and replaced not in set(new.run)
@@ -79,7 +87,7 @@ def test_hosts_are_named_by_what_they_are() -> None:
 
 def test_costs_are_written_into_the_readme(measured: Path, tmp_path: Path) -> None:
     published = tmp_path / "published"
-    (folder,) = publish.publish(measured, published)
+    (folder,) = publish.publish(measured, published, {"ldc_latency"})
     (tmp_path / "disk").mkdir()
     (tmp_path / "disk/file").write_bytes(bytes(3_000_000))
     publish.note_costs(published, folder, [tmp_path / "disk"])

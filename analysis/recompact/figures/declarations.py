@@ -107,6 +107,8 @@ class Figure(Declaration):
         Name of the function that draws it.
     experiments : tuple of str
         Experiments that it is drawn from.
+    timeline : bool
+        Whether it draws the runs' timelines.
     profiled : bool
         Whether it is drawn from the experiments' profiled runs.
     paper_numbers : str
@@ -133,6 +135,7 @@ class Figure(Declaration):
     title: str
     function: str
     experiments: tuple[str, ...] = Field(min_length=1)
+    timeline: bool = False
     profiled: bool = False
     paper_numbers: str = ""
     paper_data: PaperData | None = None
