@@ -27,8 +27,11 @@ GENERATED = (
 
 def _snakemake(scale: str, panels: str, more: list[str]) -> int:
     """Run the pipeline at a scale in place of this process."""
+    from recompact.claims.declarations import check_experiments, load_claims
+
     # A wrong declaration, or another pipeline, is told before Snakemake starts.
     pipeline.select(scale, panels)
+    check_experiments(load_claims(ROOT / pipeline.CLAIMS), pipeline.declarations().experiments)
     pipeline.lock().close()
     words = ["snakemake", "--profile", f"profiles/{scale}", *more]
     words += ["--config", f"scale={scale}", f"panels={panels}"]

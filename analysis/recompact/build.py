@@ -20,7 +20,9 @@ SEAM_SOURCES = (
 YCSB = "workloads/ycsb"
 
 
-def configure(root: Path, engine: str, tree: Path, folder: Path, *settings: str) -> None:
+def configure(
+    root: Path, engine: str, tree: Path, folder: Path, *settings: str, project: str = "engines"
+) -> None:
     """Configure the CMake build of one engine in `folder`."""
     declarations = Declarations(root)
     entry = declarations.engines[engine]
@@ -33,7 +35,7 @@ def configure(root: Path, engine: str, tree: Path, folder: Path, *settings: str)
             "-G",
             "Ninja",
             "-S",
-            root / "engines",
+            root / project,
             "-B",
             folder,
             f"-DLEVELDB_SOURCE={tree.resolve()}",
@@ -46,7 +48,8 @@ def configure(root: Path, engine: str, tree: Path, folder: Path, *settings: str)
     )
 
 
-def _build(folder: Path, *targets: str) -> None:
+def compile_targets(folder: Path, *targets: str) -> None:
+    """Compile targets of a configured build."""
     words: list[str | Path] = ["cmake", "--build", folder, "--target", *targets]
     run([*words, "--parallel", str(os.cpu_count() or 1)], log=folder / "build.log")
 
@@ -54,13 +57,13 @@ def _build(folder: Path, *targets: str) -> None:
 def build_engine(root: Path, engine: str, tree: Path, folder: Path) -> None:
     """Build the replay driver on one engine; `folder`/driver/recompact_driver is the result."""
     configure(root, engine, tree, folder)
-    _build(folder, "recompact_driver")
+    compile_targets(folder, "recompact_driver")
 
 
 def build_bench(root: Path, tree: Path, folder: Path) -> None:
     """Build db_bench and the driver on the unpatched release, with the same flags."""
     configure(root, "pristine", tree, folder, "-DRECOMPACT_BUILD_TESTS=ON")
-    _build(folder, "recompact_driver", "db_bench")
+    compile_targets(folder, "recompact_driver", "db_bench")
 
 
 def build_trace_writer(root: Path) -> None:

@@ -51,16 +51,7 @@ def _cpp_sources(root: Path) -> list[str]:
 
 def _engine_tests(root: Path, engine: str) -> bool:
     """Build one engine with asserts, and run upstream's tests and ours on it."""
-    tarball = root / "build/upstream/leveldb.tar.gz"
-    if not tarball.exists():
-        upstream.fetch(root, tarball)
-    patched = Declarations(root).engines[engine].tree == "patched"
-    tree = root / "build/tests/trees" / ("patched" if patched else "pristine")
-    unpacked = tree.with_suffix(".unpacked")
-    newest = max(path.stat().st_mtime for path in (root / "engines/patches").iterdir())
-    if not unpacked.exists() or unpacked.stat().st_mtime < newest:
-        upstream.unpack(root, tarball, tree, patched=patched)
-        unpacked.touch()
+    tree = upstream.tree_for_tests(root, Declarations(root).engines[engine].tree)
     folder = root / "build/tests" / engine
     build.configure(
         root, engine, tree, folder, "-DRECOMPACT_BUILD_TESTS=ON", "-DCMAKE_BUILD_TYPE=Checked"

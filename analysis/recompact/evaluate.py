@@ -11,12 +11,11 @@ from recompact import tables as tables_module
 from recompact.experiments import ROOT
 from recompact.figures.declarations import EngineStyle, load_figures
 from recompact.figures.rendering import render
-from recompact.pipeline import FIGURES, RAW, declarations, write_finished_plan
+from recompact.pipeline import CLAIMS, FIGURES, RAW, declarations, write_finished_plan
 from recompact.publish import note_costs, write_costs
 from recompact.publish import publish as publish_tables
 from recompact.results import MissingCell
 
-CLAIMS = "paper_figures/claims.yaml"
 PUBLISHED = "results/published"
 RENDERED = "paper_figures/rendered/published"
 PUBLISHED_PAGE = "results/published_report/index.html"

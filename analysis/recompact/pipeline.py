@@ -16,6 +16,7 @@ from recompact.plan import Plan, Run, make
 
 NOISE_EXPERIMENTS = ("noise", "parity")
 FIGURES = "paper_figures/figures.yaml"
+CLAIMS = "paper_figures/claims.yaml"
 RAW = "results/raw"
 FINISHED = "build/finished"
 

@@ -156,6 +156,20 @@ def unpack(root: Path, tarball: Path, destination: Path, *, patched: bool) -> No
         shutil.move(tree, destination)
 
 
+def tree_for_tests(root: Path, name: str) -> Path:
+    """Give the pristine or the patched tree that tests are built from, unpacked where it is old."""
+    tarball = root / "build/upstream/leveldb.tar.gz"
+    if not tarball.exists():
+        fetch(root, tarball)
+    tree = root / "build/tests/trees" / name
+    unpacked = tree.with_suffix(".unpacked")
+    newest = max(path.stat().st_mtime for path in (root / "engines/patches").iterdir())
+    if not unpacked.exists() or unpacked.stat().st_mtime < newest:
+        unpack(root, tarball, tree, patched=name == "patched")
+        unpacked.touch()
+    return tree
+
+
 def _git(tree: Path, *words: str) -> str:
     identity = {
         f"GIT_{who}_{what}": value

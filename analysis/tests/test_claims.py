@@ -7,6 +7,7 @@ import pytest
 
 from recompact import tables
 from recompact.claims import CLAIM_COLUMNS, Claims, Verdict, evaluate, load_claims
+from recompact.claims.declarations import check_experiments
 from recompact.claims.evaluation import claims_table
 from recompact.declarations import DeclarationError
 from recompact.results import Results
@@ -108,7 +109,7 @@ def test_checks_measure_what_the_data_hold(judged, claim, measured, verdict):
 def test_write_amplification_rises_with_size(judged):
     row = judged.loc["LWC-C02"]
     assert row.verdict == "reproduced"
-    assert "Spearman 1.00 over 2 points" in row.reason
+    assert "Spearman 1.00 over 3 points" in row.reason
 
 
 def test_a_metric_that_falls_instead_is_not_reproduced(results_dir, tmp_path):
@@ -181,7 +182,7 @@ def test_rank_ignores_what_the_papers_table_leaves_unnamed(results_dir, tmp_path
     ("claim", "changes", "message"),
     [
         ("LDC-C01", {"experiment": "ldc_sun"}, "experiment ldc_sun was not measured"),
-        ("LWC-C01", {"where": {"size_gb": 7}}, 'no run of engine leveldb at {"size_gb": 7}'),
+        ("LWC-C01", {"where": {"size_gb": 6}}, 'no run of engine leveldb at {"size_gb": 6}'),
         ("LWC-C03", {"over": "ldc_sun"}, "experiment ldc_sun was not measured"),
     ],
 )
@@ -191,13 +192,43 @@ def test_what_was_not_measured_is_not_run_and_named(results_dir, claim, changes,
     assert message in row.reason
 
 
-def test_a_sweep_with_a_missing_repetition_is_not_run(results_dir, tmp_path):
+def without_25(*repetitions):
+    """Drop the runs of one fan-out."""
+
     def drop(frame):
-        chosen = (frame.experiment == "ldc_fanout") & (frame.repetition == 5)
+        chosen = (frame.experiment == "ldc_fanout") & frame.repetition.isin(repetitions)
         return frame.drop(frame[chosen & frame.point.str.contains("25")].index)
 
-    damaged = rewrite(results_dir, tmp_path / "t", "experiments", drop)
-    assert check(damaged, "LDC-C33").reason == "fanout 25 lacks repetition 5"
+    return drop
+
+
+def test_an_unfinished_repetition_of_a_sweep_is_left_out(results_dir, tmp_path):
+    damaged = rewrite(results_dir, tmp_path / "t", "experiments", without_25(5))
+    assert check(results_dir, "LDC-C05").repetitions == 5
+    assert check(damaged, "LDC-C05").repetitions == 4
+
+
+def test_a_sweep_without_a_whole_repetition_is_not_run(results_dir, tmp_path):
+    damaged = rewrite(results_dir, tmp_path / "t", "experiments", only_each_its_own)
+    row = check(damaged, "LDC-C05")
+    assert (row.verdict, row.reason) == ("not run", "no repetition has all points: fanout 3, 5")
+
+
+def only_each_its_own(frame):
+    """Keep two points of the sweep, each with a repetition that the other lacks."""
+    fanout = frame.point.str.extract(r'"fanout": (\d+)')[0]
+    own = ((fanout == "3") & (frame.repetition == 1)) | ((fanout == "5") & (frame.repetition == 2))
+    return frame[(frame.experiment != "ldc_fanout") | own]
+
+
+def test_a_rise_needs_three_points(results_dir, tmp_path):
+    def two_sizes(frame):
+        sizes = frame.point.str.extract(r'"size_gb": (\d+)')[0]
+        return frame[(frame.experiment != "lwc_load") | sizes.isin(["5", "10"])]
+
+    damaged = rewrite(results_dir, tmp_path / "t", "experiments", two_sizes)
+    row = check(damaged, "LWC-C02")
+    assert row.verdict == "not run" and "needs 3 points of size_gb" in row.reason
 
 
 def test_without_the_noise_experiment_nothing_is_decided(results_dir, tmp_path):
@@ -212,7 +243,15 @@ def test_a_suspect_run_is_told_in_the_reason(results_dir, tmp_path):
         "specifications",
         lambda frame: frame.assign(suspect="write amplification told three ways"),
     )
-    assert check(damaged, "LWC-C01").reason.endswith("; 10 of 10 runs are suspect")
+    assert check(damaged, "LWC-C01").reason.endswith("; 15 of 15 runs are suspect")
+
+
+def test_a_claim_about_an_unknown_experiment_is_named():
+    claims = load_claims(CLAIMS)
+    used = {name for claim in claims.claims if claim.check for name in claim.check.experiments}
+    check_experiments(claims, used)
+    with pytest.raises(DeclarationError, match="LWC-C05: experiment lwc_eq1 does not exist"):
+        check_experiments(claims, used - {"lwc_eq1"})
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_stamp_tells_the_conditions(smoke):
     assert stamp.repetitions == 1
     assert stamp.thinning == (THINNING["ldc_fanout"], THINNING["lwc_load"])
     assert "tree 3f9a1c52" in stamp.hashes
-    assert len(stamp.runs) == 4 + 2
+    assert len(stamp.runs) == 4 + 3
 
 
 def test_stamp_counts_the_repetitions_of_the_point_with_fewest(published):

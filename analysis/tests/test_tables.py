@@ -14,7 +14,7 @@ from synthetic import Campaign
 def campaign(tmp_path_factory):
     campaign = Campaign(
         tmp_path_factory.mktemp("campaign"),
-        experiments={"ldc_latency", "ldc_profile", "lwc_eq1", "noise", "parity"},
+        experiments={"ldc_latency", "ldc_profile", "lwc_eq1", "noise", "parity", "scale_model"},
     )
     campaign.write()
     return campaign
@@ -90,6 +90,15 @@ def test_ratios_are_those_of_the_counters(copy):
     assert metrics.tables_per_get == pytest.approx(3.4)
     assert metrics.blocks_per_get == pytest.approx(1.15)
     assert metrics.suspect == 0
+
+
+def test_a_phase_and_its_debt_are_told_together(copy):
+    out = build(copy)
+    run = run_of(copy, "scale_model")
+    alone = metrics_of(out, run, "load").write_amplification
+    together = metrics_of(out, run, "load+settle").write_amplification
+    assert together == pytest.approx(1.05 * alone)
+    assert "write_amplification" not in metrics_of(out, run, "settle")  # no user wrote
 
 
 def test_pristine_has_no_counters_of_the_seams(copy):

@@ -14,8 +14,11 @@ from scipy import stats
 from recompact import models
 from recompact.claims.judgement import Band
 from recompact.declarations import Declaration
+from recompact.metrics import MetricName
 from recompact.results import MissingCell, Results, Stamp
 from recompact.statistics import Estimate, MedianInterval, PairedRatio, ShareFloor
+
+RISE_POINTS = 3  # fewer show a difference, no trend
 
 Scalars = dict[str, str | int | float | bool]
 
@@ -89,8 +92,8 @@ class MetricCheck(Check):
         Metric whose noise floor counts; `metric` itself by default.
     """
 
-    metric: str
-    noise_metric: str | None = None
+    metric: MetricName
+    noise_metric: MetricName | None = None
 
     def values(self, results: Results, where: Scalars) -> pd.DataFrame:
         """Get the metric of the engine, one row per run."""
@@ -149,15 +152,18 @@ class MeanRatio(MetricCheck):
 
     def evidence(self, results: Results) -> Evidence:
         """Average the paired ratios over the sweep, then take the median over repetitions."""
-        above = self.values(results, {})
-        below = results.select(self.over, self.metric, phase=self.phase, engines=[self.engine])
-        keys = ["repetition", self.sweep]
-        pairs = above.merge(below, on=keys, suffixes=("", "_below"), validate="one_to_one")
-        if len(pairs) < max(len(above), len(below)):
+        above = sweep_table(self.values(results, {}), self.sweep)
+        below = sweep_table(
+            results.select(self.over, self.metric, phase=self.phase, engines=[self.engine]),
+            self.sweep,
+        )
+        repetitions = above.index.intersection(below.index)
+        if repetitions.empty or not above.columns.equals(below.columns):
             raise MissingCell(
-                f"experiments {self.experiment} and {self.over} differ in {' or '.join(keys)}"
+                f"experiments {self.experiment} and {self.over} have no repetition of the same "
+                f"points in common"
             )
-        ratios = (pairs.value / pairs.value_below).groupby(pairs.repetition).mean()
+        ratios = (above / below).loc[repetitions].mean(axis=1)
         ratio = MedianInterval()(ratios)
         return Evidence(ratio, self.band, ratio, self.floor(results))
 
@@ -179,6 +185,11 @@ class Rise(MetricCheck):
     def evidence(self, results: Results) -> Evidence:
         """Compare the ends of the sweep and tell the rank correlation."""
         wide = sweep_table(self.values(results, {}), self.sweep)
+        if wide.shape[1] < RISE_POINTS:
+            raise MissingCell(
+                f"a rise needs {RISE_POINTS} points of {self.sweep}, experiment "
+                f"{self.experiment} has {wide.shape[1]} at this scale"
+            )
         median = MedianInterval()
         smallest = wide[wide.median().idxmin()]
         correlation = stats.spearmanr(wide.columns, wide.median()).statistic
@@ -331,7 +342,7 @@ class CompactionSize(Check):
 
     function: Literal["compaction_size"]
     where: Scalars
-    noise_metric: str
+    noise_metric: MetricName
 
     def evidence(self, results: Results) -> Evidence:
         """Take the median over repetitions of the mean bytes per compaction."""
@@ -358,18 +369,21 @@ AnyCheck = Annotated[
 
 
 def sweep_table(values: pd.DataFrame, sweep: str) -> pd.DataFrame:
-    """Arrange a selection as repetitions x points, with every cell present.
+    """Arrange a selection as repetitions x points.
+
+    A repetition that lacks a point, as the last one of an unfinished sweep may, is left out.
 
     Raises
     ------
     MissingCell
-        If a point lacks a repetition that another has.
+        If no repetition has every point.
     """
     wide = values.pivot(index="repetition", columns=sweep, values="value").sort_index(axis=1)
-    for point in wide.columns[wide.isna().any()]:
-        missing = ", ".join(str(repetition) for repetition in wide.index[wide[point].isna()])
-        raise MissingCell(f"{sweep} {point:g} lacks repetition {missing}")
-    return wide
+    complete = wide.dropna()
+    if complete.empty:
+        lacking = ", ".join(f"{point:g}" for point in wide.columns[wide.isna().any()])
+        raise MissingCell(f"no repetition has all points: {sweep} {lacking}")
+    return complete
 
 
 def compaction_sizes(results: Results, experiment: str, where: Scalars) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, Self
 
@@ -9,7 +10,7 @@ from pydantic import Field, model_validator
 
 from recompact.claims.checks import AnyCheck
 from recompact.claims.judgement import Rules
-from recompact.declarations import Declaration, load
+from recompact.declarations import Declaration, DeclarationError, load
 
 
 class PaperValue(Declaration):
@@ -78,6 +79,23 @@ class Claims(Declaration):
             if ids.count(claim) > 1:
                 raise ValueError(f"claim {claim} is declared twice")
         return self
+
+
+def check_experiments(claims: Claims, experiments: Collection[str]) -> None:
+    """Check that the experiments that claims look at are declared.
+
+    Raises
+    ------
+    DeclarationError
+        If one is not; names the claim and the experiment.
+    """
+    for claim in claims.claims:
+        for experiment in claim.check.experiments if claim.check else ():
+            if experiment not in experiments:
+                raise DeclarationError(
+                    f"claims.yaml: {claim.id}: experiment {experiment} does not exist; "
+                    "declare it in workloads/experiments.yaml or correct its name"
+                )
 
 
 def load_claims(path: Path) -> Claims:

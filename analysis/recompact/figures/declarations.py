@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from recompact.declarations import Declaration, DeclarationError, load
+from recompact.metrics import MetricName
 
 Unit = Literal["1", "ops/s", "us", "ms", "MB/s", "GiB"]
 
@@ -56,7 +57,7 @@ class Series(Declaration):
     label: str
     experiment: str
     phase: str
-    metric: str
+    metric: MetricName
     where: dict[str, str | int | float | bool] = Field(default={})
     scaled_up: bool = False
 
@@ -143,7 +144,7 @@ class Figure(Declaration):
     deviations: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     sweep: Sweep | None = None
-    metrics: tuple[str, ...] = ()
+    metrics: tuple[MetricName, ...] = ()
     tolerance: float | None = None
 
     @model_validator(mode="after")

@@ -1,0 +1,61 @@
+"""The names of all metrics, so that a mistyped one is told before anything is measured.
+
+Counters come from the engines (engines/seams/statistics.cc) and from the driver
+(workloads/driver/counters.cc); ratios and fluctuations are computed in `recompact.tables`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+ENGINE_COUNTERS = (
+    *("table_bytes_written", "flush_count", "flush_bytes_written", "flush_us"),
+    *("compaction_count", "compaction_bytes_read", "compaction_bytes_written", "compaction_us"),
+    *("seek_compaction_count", "trivial_move_count", "trivial_move_bytes"),
+    *("wal_bytes_written", "manifest_bytes_written"),
+    *("block_reads", "block_read_bytes", "block_cache_hits", "block_cache_misses"),
+    *("compaction_block_reads", "compaction_block_read_bytes", "table_opens"),
+    *("bloom_checks", "bloom_negatives", "bloom_positives", "bloom_false_positives"),
+    *("stall_slowdown_us", "stall_slowdown_count", "stall_memtable_us", "stall_memtable_count"),
+    *("stall_l0_us", "stall_l0_count"),
+)
+DRIVER_COUNTERS = (
+    *("user_bytes_written", "user_bytes_read", "process_write_bytes", "process_read_bytes"),
+    *("cpu_user_us", "cpu_sys_us", "device_reads", "device_writes", "device_read_bytes"),
+    *("device_write_bytes", "device_unsubmitted_bytes", "device_syncs", "device_busy_us"),
+    *("device_lost_us", "device_max_lag_us", "page_cache_hits", "page_cache_misses"),
+)
+COMPUTED = (
+    *("duration_s", "operations", "throughput_ops_s", "suspect"),
+    *("write_amplification", "write_amplification_device", "write_amplification_process"),
+    *("read_amplification", "compaction_read_amplification", "tables_per_get", "blocks_per_get"),
+    *("write_throughput_bytes_s", "read_throughput_bytes_s", "block_read_throughput_bytes_s"),
+    *("write_latency_fluctuation", "read_latency_fluctuation"),
+    *("space_live_bytes", "space_pinned_bytes", "space_pending_bytes", "space_obsolete_bytes"),
+)
+NAMES = (*ENGINE_COUNTERS, *DRIVER_COUNTERS, *COMPUTED)
+PATTERN = re.compile(
+    r"latency_(read|write|scan|all)_(count|(mean|p50|p90|p95|p99|p99_9|p99_99|max)_us)"
+    r"|level_\d+_(files|bytes)"
+)
+
+
+def known(metric: str) -> str:
+    """Return a metric's name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such metric; names the closest.
+    """
+    if metric in NAMES or PATTERN.fullmatch(metric):
+        return metric
+    close = difflib.get_close_matches(metric, NAMES, n=1)
+    raise ValueError(f"no metric {metric!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+
+
+MetricName = Annotated[str, AfterValidator(known)]
