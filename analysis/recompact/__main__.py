@@ -61,6 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("figures")
     commands.add_parser("publish").add_argument("scale", choices=SCALES)
     commands.add_parser("bench").add_argument("subject", choices=["driver"])
+    torture = commands.add_parser("torture")
+    torture.add_argument("--engine", help="of engines.yaml")
+    torture.add_argument("--seed", type=int, default=1)
+    torture.add_argument("--minutes", type=float, default=0)
+    torture.add_argument("--bugs", action="store_true", help="plant bugs and see them caught")
     patches = commands.add_parser("patches")
     patches.add_argument("act", choices=["checkout", "export"])
     patches.add_argument("folder", type=Path)
@@ -174,6 +179,17 @@ def _publish(words: argparse.Namespace) -> int:
     return 0
 
 
+def _torture(words: argparse.Namespace) -> int:
+    from recompact import torture
+
+    if words.bugs:
+        passed = torture.planted_bugs(ROOT)
+    else:
+        engines = [words.engine] if words.engine else list(pipeline.declarations().engines)
+        passed = all(torture.torture(ROOT, name, words.seed, words.minutes) for name in engines)
+    return 0 if passed else 1
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Carry out one command; return its exit status."""
     words = _parser().parse_args(arguments)
@@ -195,6 +211,8 @@ def main(arguments: list[str] | None = None) -> int:
                 return 0
             case "patches":
                 return _patches(words.act, words.folder)
+            case "torture":
+                return _torture(words)
             case "step":
                 return _run_step(words)
             case scale:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from recompact import build, upstream
+from recompact import build, torture, upstream
 from recompact.experiments import Declarations
 
 PYTHON_SOURCES = ("analysis",)
@@ -101,6 +101,7 @@ def all_checks(root: Path) -> list[Check]:
     )
     for engine in Declarations(root).engines:
         checks.append(Check(f"engine {engine}", partial(_engine_tests, root, engine)))
+        checks.append(Check(f"torture {engine}", partial(torture.short, root, engine)))
     return checks
 
 

@@ -62,6 +62,15 @@ def check_existing(run_directory: Path, run: Run) -> bool:
     return True
 
 
+def _keep(data: Path, database: Path) -> None:
+    """Copy a database so that it is there as a whole or not at all."""
+    partial = database.with_suffix(".partial")
+    for old in (partial, database):
+        shutil.rmtree(old, ignore_errors=True)
+    shutil.copytree(data, partial)
+    partial.rename(database)
+
+
 def measure(
     run: Run,
     root: Path,
@@ -123,7 +132,6 @@ def measure(
             print(f"run {run.id} failed; its output stays in {run_directory}", file=sys.stderr)
             raise MeasureError(f"{driver}: status {status} in run {run.id}")
         if run.keeps_database:
-            shutil.rmtree(database, ignore_errors=True)
-            shutil.copytree(data, database)
+            _keep(data, database)
     finally:
         shutil.rmtree(data, ignore_errors=True)

@@ -81,6 +81,9 @@ Status Run::Perform() {
   }
   if (!status.ok()) return status;
   result_.wall_s = (NowNs() - start_ns) * 1e-9;
+  // The engine ends its event log; the record, which says that all is there,
+  // comes after it.
+  store_.reset();
   return WriteResults();
 }
 

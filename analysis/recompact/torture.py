@@ -1,0 +1,268 @@
+"""`./repro torture`: the correctness bench of engines/torture on the engines of engines.yaml."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from recompact import build, upstream
+from recompact.declarations import Declaration, DeclarationError, load
+from recompact.experiments import Declarations, OptionName, Scalar
+from recompact.measure import data_root
+
+FOLDER = "engines/torture"
+OPTION_SETS = f"{FOLDER}/option_sets.yaml"
+STOCK_FAILURES = f"{FOLDER}/stock_failures.yaml"
+BUGS = f"{FOLDER}/bugs"
+FAILING_SEEDS = f"{FOLDER}/failing_seeds.csv"
+FIRST_SEED = 1
+SHORT_SHARE = 0.1  # of the full numbers, in ./repro test
+BUG_SHARE = 0.05
+# What the address sanitizer and the undefined behaviour sanitizer find in one build.
+SANITIZERS = {
+    "address": "-fsanitize=address,undefined -fno-sanitize-recover=all",
+    "thread": "-fsanitize=thread",
+}
+
+
+class OptionSet(Declaration):
+    """Options to try an engine with; `patched` holds what only the patched tree knows."""
+
+    options: dict[OptionName, Scalar]
+    patched: dict[OptionName, Scalar] = Field(default={})
+
+
+class StockFailures(Declaration):
+    """The content of stock_failures.yaml: kinds of damage, and why stock gives wrong answers."""
+
+    stock_failures: dict[str, str]
+
+
+class OptionSets(Declaration):
+    """The content of option_sets.yaml."""
+
+    option_sets: dict[str, OptionSet]
+
+
+def _text(options: dict[OptionName, Scalar]) -> dict[str, str]:
+    return {
+        str(name): str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in options.items()
+    }
+
+
+def write_engine(root: Path, engine: str, path: Path) -> None:
+    """Tell the torture program about an engine.
+
+    Raises
+    ------
+    DeclarationError
+        If the engine or an option set is not declared as it should be.
+    """
+    engines = Declarations(root).engines
+    if engine not in engines:
+        raise DeclarationError(
+            f"engines/engines.yaml: engines: has no {engine!r}; it has {', '.join(engines)}"
+        )
+    entry = engines[engine]
+    sets = load(root / OPTION_SETS, OptionSets).option_sets
+    content = {
+        "id": engine,
+        "options": _text(entry.options),
+        "option_sets": [
+            {
+                "name": name,
+                "options": _text(
+                    chosen.options | (chosen.patched if entry.tree == "patched" else {})
+                ),
+            }
+            for name, chosen in sets.items()
+        ],
+        "stock_failures": list(load(root / STOCK_FAILURES, StockFailures).stock_failures),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a round of the bench gave.
+
+    Attributes
+    ----------
+    failed : tuple of str
+        Tests that failed.
+    figures : Counter
+        Operations, kills, states and so on, by name.
+    """
+
+    failed: tuple[str, ...]
+    figures: Counter[str]
+
+
+def build_bench(
+    root: Path, engine: str, folder: Path, tree: Path | None = None, sanitizer: str | None = None
+) -> Path:
+    """Build the bench for an engine, with asserts, in `folder`; return the program.
+
+    Parameters
+    ----------
+    root : Path
+        The checkout.
+    engine : str
+        Engine of engines.yaml.
+    folder : Path
+        Build directory.
+    tree : Path, optional
+        LevelDB tree; that of the engine by default.
+    sanitizer : {'address', 'thread'}, optional
+        Sanitizers to build with.
+    """
+    write_engine(root, engine, folder / "engine.json")
+    tree = tree or upstream.tree_for_tests(root, Declarations(root).engines[engine].tree)
+    settings = ["-DCMAKE_BUILD_TYPE=Checked"]
+    if sanitizer is not None:
+        flags = SANITIZERS[sanitizer]
+        settings += [f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_EXE_LINKER_FLAGS={flags}"]
+    build.configure(root, engine, tree, folder, *settings, project=FOLDER)
+    build.compile_targets(folder, "torture")
+    return folder / "torture"
+
+
+def play(
+    program: Path, seed: int, share: float, *words: str, tests: str = "*", quiet: bool = False
+) -> Outcome:
+    """Run the bench once, its tests divided over all cores."""
+    cores = os.cpu_count() or 1
+    folder = program.parent
+    shards = []
+    for shard in range(cores):
+        command = [
+            str(program),
+            f"--engine={folder / 'engine.json'}",
+            f"--seed={seed}",
+            f"--share={share}",
+            f"--scratch={data_root()}",
+            f"--summary={folder / f'figures.{shard}.json'}",
+            "--gtest_brief=1",
+            f"--gtest_filter={tests}",
+            f"--gtest_output=json:{folder / f'tests.{shard}.json'}",
+            *words,
+        ]
+        shards.append(
+            subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL if quiet else None,
+                stderr=subprocess.DEVNULL if quiet else None,
+                env=os.environ
+                | {"GTEST_TOTAL_SHARDS": str(cores), "GTEST_SHARD_INDEX": str(shard)},
+            )
+        )
+    failed: list[str] = []
+    figures: Counter[str] = Counter()
+    for shard, process in enumerate(shards):
+        status = process.wait()
+        tests_path = folder / f"tests.{shard}.json"
+        named = list(_failed_tests(tests_path)) if tests_path.exists() else []
+        if status != 0 and not named:
+            named = [f"the bench died with status {status}"]
+        failed += named
+        figures_path = folder / f"figures.{shard}.json"
+        if figures_path.exists():
+            figures.update(json.loads(figures_path.read_text(encoding="utf-8")) or {})
+        tests_path.unlink(missing_ok=True)
+        figures_path.unlink(missing_ok=True)
+    return Outcome(tuple(failed), figures)
+
+
+def _failed_tests(path: Path) -> Iterator[str]:
+    for suite in json.loads(path.read_text(encoding="utf-8"))["testsuites"]:
+        for test in suite["testsuite"]:
+            if test.get("failures"):
+                yield f"{suite['name']}.{test['name']}"
+
+
+def failing_seeds(root: Path, engine: str) -> list[int]:
+    """List the seeds with which an engine failed before."""
+    path = root / FAILING_SEEDS
+    with path.open(newline="", encoding="utf-8") as file:
+        return [int(row["seed"]) for row in csv.DictReader(file) if row["engine"] == engine]
+
+
+def _keep_seed(root: Path, engine: str, seed: int) -> None:
+    if seed in failing_seeds(root, engine):
+        return
+    with (root / FAILING_SEEDS).open("a", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerow([engine, seed])
+
+
+def torture(root: Path, engine: str, seed: int, minutes: float) -> bool:
+    """Torture an engine for some minutes, at least one full round; say whether it passed.
+
+    A seed that fails is kept in failing_seeds.csv, which the short form replays.
+    """
+    program = build_bench(root, engine, root / "build/torture" / engine)
+    end = time.monotonic() + 60 * minutes
+    figures: Counter[str] = Counter()
+    while True:
+        outcome = play(program, seed, 1)
+        figures.update(outcome.figures)
+        if outcome.failed:
+            _keep_seed(root, engine, seed)
+            print(f"{engine}: seed {seed} failed: {', '.join(outcome.failed)}")
+            return False
+        seed += 1000  # a round uses the seeds that follow its own
+        if time.monotonic() >= end:
+            print(f"{engine}: " + ", ".join(f"{name} {n}" for name, n in sorted(figures.items())))
+            return True
+
+
+def short(root: Path, engine: str) -> bool:
+    """Run the short form on an engine: the first seed and all that failed before."""
+    program = build_bench(root, engine, root / "build/torture" / engine)
+    for seed in (FIRST_SEED, *failing_seeds(root, engine)):
+        outcome = play(program, seed, SHORT_SHARE)
+        print(f"{engine}: " + ", ".join(f"{k} {n}" for k, n in sorted(outcome.figures.items())))
+        if outcome.failed:
+            print(f"{engine}: seed {seed} failed: {', '.join(outcome.failed)}")
+            return False
+    return True
+
+
+def planted_bugs(root: Path, names: Sequence[str] = ()) -> bool:
+    """Plant each bug of bugs/ into LevelDB in turn; say whether every one was caught, and by what.
+
+    One tree and one build serve all, so that a bug costs the compiling of one file.
+    """
+    engine = "leveldb"
+    folder = root / "build/torture/bugs"
+    tree = folder / "tree"
+    shutil.rmtree(tree, ignore_errors=True)
+    shutil.copytree(upstream.tree_for_tests(root, "patched"), tree)
+    missed = []
+    for patch in sorted((root / BUGS).glob("*.patch")):
+        if names and patch.stem not in names:
+            continue
+        words = ["patch", "--strip=1", "--fuzz=0", "--silent", f"--directory={tree}"]
+        subprocess.run([*words, f"--input={patch}"], check=True)
+        try:
+            program = build_bench(root, engine, folder / "build", tree)
+            outcome = play(program, FIRST_SEED, BUG_SHARE, "--gtest_fail_fast", quiet=True)
+        finally:
+            subprocess.run([*words, "--reverse", f"--input={patch}"], check=True)
+        caught = ", ".join(outcome.failed) or "NOT CAUGHT"
+        print(f"{patch.stem:30} {caught}", flush=True)
+        if not outcome.failed:
+            missed.append(patch.stem)
+    return not missed

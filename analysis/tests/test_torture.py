@@ -1,0 +1,53 @@
+"""What the correctness bench is told, and what it remembers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import checkout
+from recompact import torture
+from recompact.declarations import DeclarationError
+from recompact.experiments import ROOT, Declarations
+
+
+def test_every_engine_gets_the_option_sets_that_it_knows(tmp_path: Path) -> None:
+    told = {}
+    for engine in Declarations(ROOT).engines:
+        torture.write_engine(ROOT, engine, tmp_path / f"{engine}.json")
+        told[engine] = json.loads((tmp_path / f"{engine}.json").read_text(encoding="utf-8"))
+        assert len(told[engine]["option_sets"]) >= 20
+        assert told[engine]["stock_failures"]
+    sets = {name: {s["name"]: s["options"] for s in t["option_sets"]} for name, t in told.items()}
+    assert sets["pristine"]["fan_out_2"] == {"write_buffer_size": "65536"}
+    assert sets["leveldb"]["fan_out_2"]["fanout"] == "2"
+    assert sets["leveldb"]["tracked_obsolete_files"]["track_obsolete_files"] == "true"
+
+
+def test_an_unknown_engine_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DeclarationError, match=r"engines.yaml: engines: has no 'rocksbd'"):
+        torture.write_engine(ROOT, "rocksbd", tmp_path / "engine.json")
+
+
+def test_an_unknown_option_is_told_by_file_and_key(tmp_path: Path) -> None:
+    root = checkout.copy(tmp_path / "checkout")
+    path = root / torture.OPTION_SETS
+    checkout.replace(path, "{write_buffer_size: 65536, block_size: 1024}", "{buffer: 65536}")
+    with pytest.raises(DeclarationError, match=r"option_sets.yaml: option_sets.small.options"):
+        torture.write_engine(root, "leveldb", tmp_path / "engine.json")
+
+
+def test_a_failing_seed_is_kept_once(tmp_path: Path) -> None:
+    root = checkout.copy(tmp_path / "checkout")
+    for seed in (7, 8, 7):
+        torture._keep_seed(root, "leveldb", seed)
+    torture._keep_seed(root, "pristine", 9)
+    assert torture.failing_seeds(root, "leveldb") == [7, 8]
+
+
+def test_every_planted_bug_says_what_it_is() -> None:
+    bugs = sorted((ROOT / torture.BUGS).glob("*.patch"))
+    assert len(bugs) >= 12
+    for bug in bugs:
+        first, second = bug.read_text(encoding="utf-8").splitlines()[:2]
+        assert first.endswith(".") and not second

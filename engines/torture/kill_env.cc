@@ -1,0 +1,110 @@
+#include "torture/kill_env.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "torture/file_type.h"
+
+namespace recompact {
+
+using leveldb::Slice;
+using leveldb::Status;
+
+namespace {
+
+class WatchedFile : public leveldb::WritableFile {
+ public:
+  WatchedFile(KillEnv* env, std::string name, leveldb::WritableFile* target)
+      : env_(env), name_(std::move(name)), target_(target) {}
+
+  Status Append(const Slice& data) override {
+    env_->Pass(name_, "append");
+    return target_->Append(data);
+  }
+  Status Close() override { return target_->Close(); }
+  Status Flush() override { return target_->Flush(); }
+  Status Sync() override {
+    env_->Pass(name_, "sync");
+    return target_->Sync();
+  }
+
+ private:
+  KillEnv* const env_;
+  const std::string name_;
+  const std::unique_ptr<leveldb::WritableFile> target_;
+};
+
+struct CountedCall {
+  std::atomic<int>* running;
+  void (*function)(void*);
+  void* argument;
+
+  static void Run(void* call) {
+    const CountedCall taken = *static_cast<CountedCall*>(call);
+    delete static_cast<CountedCall*>(call);
+    (*taken.running)++;
+    taken.function(taken.argument);
+    (*taken.running)--;
+  }
+};
+
+}  // namespace
+
+const std::vector<std::string>& KillPoints() {
+  static const auto* const points = new std::vector<std::string>{
+      "log.create",      "log.append",      "log.sync",      "log.remove",
+      "table.create",    "table.append",    "table.sync",    "table.remove",
+      "manifest.create", "manifest.append", "manifest.sync", "manifest.remove",
+      "current.rename"};
+  return *points;
+}
+
+KillEnv::KillEnv(KillState* state)
+    : EnvWrapper(leveldb::Env::Default()), state_(state) {}
+
+void KillEnv::Pass(const std::string& name, const char* operation) {
+  const int armed = state_->armed;
+  if (armed < 0 || KillPoints()[armed] != FileTypeOf(name) + "." + operation) {
+    return;
+  }
+  if (state_->countdown.fetch_sub(1) == 0) ::kill(::getpid(), SIGKILL);
+}
+
+Status KillEnv::Watch(const std::string& name, Status s,
+                      leveldb::WritableFile** result) {
+  if (s.ok()) *result = new WatchedFile(this, name, *result);
+  return s;
+}
+
+Status KillEnv::NewWritableFile(const std::string& name,
+                                leveldb::WritableFile** result) {
+  Pass(name, "create");
+  return Watch(name, target()->NewWritableFile(name, result), result);
+}
+
+Status KillEnv::NewAppendableFile(const std::string& name,
+                                  leveldb::WritableFile** result) {
+  Pass(name, "create");
+  return Watch(name, target()->NewAppendableFile(name, result), result);
+}
+
+Status KillEnv::RemoveFile(const std::string& name) {
+  Pass(name, "remove");
+  return target()->RemoveFile(name);
+}
+
+Status KillEnv::RenameFile(const std::string& name, const std::string& to) {
+  Pass(to, "rename");
+  return target()->RenameFile(name, to);
+}
+
+void KillEnv::Schedule(void (*function)(void*), void* argument) {
+  target()->Schedule(&CountedCall::Run,
+                     new CountedCall{&state_->background, function, argument});
+}
+
+}  // namespace recompact

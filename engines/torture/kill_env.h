@@ -1,0 +1,50 @@
+#ifndef RECOMPACT_ENGINES_TORTURE_KILL_ENV_H_
+#define RECOMPACT_ENGINES_TORTURE_KILL_ENV_H_
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "leveldb/env.h"
+
+namespace recompact {
+
+// Where a process can be killed: right before an operation on a file of a
+// kind, such as "table.sync" or "manifest.append".
+const std::vector<std::string>& KillPoints();
+
+// What a killed process leaves for its parent, in shared memory.
+struct KillState {
+  std::atomic<int> background;  // background calls that were running
+  std::atomic<int> armed;       // index of a kill point; -1 for none
+  std::atomic<int> countdown;   // passes of it before the kill
+};
+
+// The real file system.  Kills its process at the armed point, and tells
+// whether background work was under way.
+class KillEnv : public leveldb::EnvWrapper {
+ public:
+  explicit KillEnv(KillState* state);
+
+  leveldb::Status NewWritableFile(const std::string& name,
+                                  leveldb::WritableFile** result) override;
+  leveldb::Status NewAppendableFile(const std::string& name,
+                                    leveldb::WritableFile** result) override;
+  leveldb::Status RemoveFile(const std::string& name) override;
+  leveldb::Status RenameFile(const std::string& name,
+                             const std::string& to) override;
+  void Schedule(void (*function)(void*), void* argument) override;
+
+  // Does not return if the operation on the file is the armed point.
+  void Pass(const std::string& name, const char* operation);
+
+ private:
+  leveldb::Status Watch(const std::string& name, leveldb::Status s,
+                        leveldb::WritableFile** result);
+
+  KillState* const state_;
+};
+
+}  // namespace recompact
+
+#endif  // RECOMPACT_ENGINES_TORTURE_KILL_ENV_H_
