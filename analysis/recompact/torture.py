@@ -258,7 +258,14 @@ def planted_bugs(root: Path, names: Sequence[str] = ()) -> bool:
         subprocess.run([*words, f"--input={patch}"], check=True)
         try:
             program = build_bench(root, engine, folder / "build", tree)
-            outcome = play(program, FIRST_SEED, BUG_SHARE, "--gtest_fail_fast", quiet=True)
+            outcome = play(
+                program,
+                FIRST_SEED,
+                BUG_SHARE,
+                "--gtest_fail_fast",
+                "--shrink_seconds=0",
+                quiet=True,
+            )
         finally:
             subprocess.run([*words, "--reverse", f"--input={patch}"], check=True)
         caught = ", ".join(outcome.failed) or "NOT CAUGHT"

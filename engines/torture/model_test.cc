@@ -39,7 +39,8 @@ TEST_P(ModelTest, Agrees) {
     Report("model_operations", operations.size());
     if (!difference) continue;
     operations.resize(difference->operation + 1);
-    operations = Shrink(flags.engine, set.options, std::move(operations));
+    operations = Shrink(flags.engine, set.options, std::move(operations),
+                        flags.shrinking);
     const auto again = Play(flags.engine, set.options, operations);
     FAIL() << "seed " << seed << ": operation " << difference->operation << ": "
            << difference->text << "\nshrunk to " << operations.size()

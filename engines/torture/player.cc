@@ -283,7 +283,9 @@ std::optional<Difference> Play(const EngineUnderTest& engine,
 
 std::vector<Operation> Shrink(const EngineUnderTest& engine,
                               const OptionMap& options,
-                              std::vector<Operation> operations) {
+                              std::vector<Operation> operations,
+                              std::chrono::seconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
   const auto differs = [&](const std::vector<Operation>& candidate) {
     for (int i = 0; i < kPlaysOfACandidate; i++) {
       if (Play(engine, options, candidate)) return true;
@@ -292,6 +294,7 @@ std::vector<Operation> Shrink(const EngineUnderTest& engine,
   };
   for (size_t run = operations.size() / 2; run > 0; run /= 2) {
     for (size_t from = 0; from < operations.size();) {
+      if (std::chrono::steady_clock::now() > end) return operations;
       std::vector<Operation> candidate = operations;
       candidate.erase(
           candidate.begin() + from,

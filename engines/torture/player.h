@@ -1,6 +1,7 @@
 #ifndef RECOMPACT_ENGINES_TORTURE_PLAYER_H_
 #define RECOMPACT_ENGINES_TORTURE_PLAYER_H_
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,11 +25,13 @@ std::optional<Difference> Play(const EngineUnderTest& engine,
                                const std::vector<Operation>& operations);
 
 // The shortest stream found that still differs: runs of operations are left
-// out, long ones first, until none can be (delta debugging).  A candidate is
-// played up to three times, because background work is not deterministic.
+// out, long ones first, until none can be (delta debugging) or the time is
+// over.  A candidate is played up to three times, because background work is
+// not deterministic.
 std::vector<Operation> Shrink(const EngineUnderTest& engine,
                               const OptionMap& options,
-                              std::vector<Operation> operations);
+                              std::vector<Operation> operations,
+                              std::chrono::seconds time);
 
 // Everything the database says, forward and backward and key by key, compared
 // with a model's state; a sentence on the first difference, or nothing.

@@ -1,6 +1,7 @@
 #ifndef RECOMPACT_ENGINES_TORTURE_TORTURE_FLAGS_H_
 #define RECOMPACT_ENGINES_TORTURE_TORTURE_FLAGS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,7 +15,8 @@ struct TortureFlags {
   EngineUnderTest engine;
   uint64_t seed = 1;
   double share = 1;  // of the full number of operations, kills, flips, ...
-  std::string scratch = "/dev/shm";  // for real files
+  std::chrono::seconds shrinking{120};  // of a failing stream, at the most
+  std::string scratch = "/dev/shm";     // for real files
 
   uint64_t Count(uint64_t full) const {
     const auto count = static_cast<uint64_t>(static_cast<double>(full) * share);
