@@ -102,6 +102,7 @@ def all_checks(root: Path) -> list[Check]:
     for engine in Declarations(root).engines:
         checks.append(Check(f"engine {engine}", partial(_engine_tests, root, engine)))
         checks.append(Check(f"torture {engine}", partial(torture.short, root, engine)))
+        checks.append(Check(f"sanitizers {engine}", partial(torture.sanitized, root, engine)))
     return checks
 
 

@@ -28,11 +28,14 @@ FAILING_SEEDS = f"{FOLDER}/failing_seeds.csv"
 FIRST_SEED = 1
 SHORT_SHARE = 0.1  # of the full numbers, in ./repro test
 BUG_SHARE = 0.05
+SANITIZED_SHARE = 0.02
 # What the address sanitizer and the undefined behaviour sanitizer find in one build.
 SANITIZERS = {
     "address": "-fsanitize=address,undefined -fno-sanitize-recover=all",
     "thread": "-fsanitize=thread",
 }
+# The thread sanitizer does not follow a fork.
+SANITIZED_TESTS = {"address": "*", "thread": "-*KillTest*:*DamageTest*"}
 
 
 class OptionSet(Declaration):
@@ -238,6 +241,19 @@ def short(root: Path, engine: str) -> bool:
             print(f"{engine}: seed {seed} failed: {', '.join(outcome.failed)}")
             return False
     return True
+
+
+def sanitized(root: Path, engine: str) -> bool:
+    """Run a part of the bench under each sanitizer; a report fails the test that it comes in."""
+    passed = True
+    for sanitizer, tests in SANITIZED_TESTS.items():
+        folder = root / f"build/torture/{engine}-{sanitizer}"
+        program = build_bench(root, engine, folder, sanitizer=sanitizer)
+        outcome = play(program, FIRST_SEED, SANITIZED_SHARE, tests=tests)
+        if outcome.failed:
+            print(f"{engine}, {sanitizer} sanitizer: {', '.join(outcome.failed)}")
+            passed = False
+    return passed
 
 
 def planted_bugs(root: Path, names: Sequence[str] = ()) -> bool:
