@@ -14,7 +14,6 @@ from recompact.experiments import ROOT
     ("words", "message"),
     [
         (["smoke", "--panels", "LDC-F99"], "no figure LDC-F99; there are LDC-F1"),
-        (["publish", "paper"], "no run of scale paper is finished; start ./repro paper"),
         (["step", "run", "--scale", "tiny", "--run", "0", "--runtime", "native"], "has no 'tiny'"),
         (["step", "run", "--scale", "smoke", "--run", "0", "--runtime", "native"], "no longer"),
     ],
@@ -25,6 +24,15 @@ def test_a_mistake_is_one_line(
     assert main(words) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("repro: ") and message in line
+
+
+def test_nothing_to_publish_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("RAW", "FINISHED"):
+        monkeypatch.setattr(pipeline, name, str(tmp_path / name))
+    assert main(["publish", "paper"]) == 1
+    assert "no run of scale paper is finished; start ./repro paper" in capsys.readouterr().err
 
 
 def test_a_second_pipeline_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
