@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
+
+EXPERIMENTS = "workloads/experiments.yaml"
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -23,6 +26,31 @@ class Declaration(BaseModel):
     """Base of every declared entry: unknown keys are errors, values are frozen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def check_declared(file: str, used: Iterable[tuple[str, str]], declared: Collection[str]) -> None:
+    """Check that the experiments that entries of a file use are declared.
+
+    Parameters
+    ----------
+    file : str
+        The file's name.
+    used : iterable of (str, str)
+        Entry and experiment.
+    declared : collection of str
+        The experiments that there are.
+
+    Raises
+    ------
+    DeclarationError
+        If one is not; names the entry and the experiment.
+    """
+    for entry, experiment in used:
+        if experiment not in declared:
+            raise DeclarationError(
+                f"{file}: {entry}: experiment {experiment} does not exist; "
+                f"declare it in {EXPERIMENTS} or correct its name"
+            )
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):

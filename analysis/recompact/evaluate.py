@@ -11,7 +11,7 @@ from recompact import tables as tables_module
 from recompact.experiments import ROOT
 from recompact.figures.declarations import EngineStyle, load_figures
 from recompact.figures.rendering import render
-from recompact.pipeline import CLAIMS, FIGURES, RAW, declarations, write_finished_plan
+from recompact.pipeline import CLAIMS, FIGURES, RAW, declarations, select, write_finished_plan
 from recompact.publish import note_costs, write_costs
 from recompact.publish import publish as publish_tables
 from recompact.results import MissingCell
@@ -64,10 +64,19 @@ def publish(scale: str) -> None:
     drawn = [figure for figure in load_figures(ROOT / FIGURES).figures if figure.timeline]
     with_timeline = {name for figure in drawn for name in figure.experiments}
     for folder in publish_tables(finished, ROOT / PUBLISHED, with_timeline):
-        disk = [ROOT / name for name in (".venv", "build", "results/raw", f"results/{scale}")]
-        note_costs(ROOT / PUBLISHED, folder, disk)
+        note_costs(ROOT / PUBLISHED, folder, held_by(scale))
         print(f"wrote {folder.relative_to(ROOT)}")
     write_costs(ROOT / "README.md", ROOT / PUBLISHED)
+
+
+def held_by(scale: str) -> list[Path]:
+    """List what a checkout holds after a scale was measured in it, and no other scale."""
+    plan = select(scale, "all").plan
+    shared = (".venv", "build/engines", "build/trees", "build/upstream", "workloads/ycsb/target")
+    runs = [f"{folder}/{run}" for run in plan.runs for folder in (RAW, "build/databases")]
+    traces = [trace.path for trace in plan.traces.values()]
+    rendered = f"paper_figures/rendered/{scale}"
+    return [ROOT / name for name in (*shared, *runs, *traces, f"results/{scale}", rendered)]
 
 
 def published_figures() -> None:

@@ -117,11 +117,12 @@ BEGIN, END = "<!-- costs: written by ./repro publish -->", "<!-- costs: end -->"
 def note_costs(published: Path, folder: Path, disk: Sequence[Path]) -> None:
     """Note in costs.csv what the runs of a published folder took.
 
-    Minutes are those of the measured phases; disk is what the given folders hold now.
+    Minutes are those of the measured phases; disk is what the given files and folders hold now.
     """
     runs = tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS)
     durations = runs[runs.metric == "duration_s"]
-    held = sum(path.stat().st_size for top in disk for path in top.rglob("*") if path.is_file())
+    paths = (path for top in disk for path in (top, *top.rglob("*")))
+    held = sum(path.stat().st_size for path in paths if path.is_file())
     row = [
         folder.name,
         folder.parent.name,

@@ -1,11 +1,9 @@
 #include "torture/engine_under_test.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <utility>
 
 #include "nlohmann/json.hpp"
-#include "seams/options_by_name.h"
 
 namespace recompact {
 
@@ -32,11 +30,7 @@ bool EngineUnderTest::Load(const std::string& path, EngineUnderTest* engine,
 }
 
 Database::Database(leveldb::Env* env, std::string path)
-    : path_(std::move(path)) {
-  options_.create_if_missing = true;
-  options_.env = env;
-  options_.info_log = &logger_;
-}
+    : path_(std::move(path)), options_(env) {}
 
 std::unique_ptr<Database> Database::Make(const EngineUnderTest& engine,
                                          const OptionMap& options,
@@ -46,31 +40,16 @@ std::unique_ptr<Database> Database::Make(const EngineUnderTest& engine,
   std::unique_ptr<Database> database(new Database(env, path));
   for (const OptionMap* map : {&engine.options, &options}) {
     for (const auto& [name, value] : *map) {
-      if (!database->Set(name, value, error)) return nullptr;
+      if (!database->options_.Set(name, value, error)) return nullptr;
     }
   }
   return database;
 }
 
-bool Database::Set(const std::string& name, const std::string& value,
-                   std::string* error) {
-  if (name == "block_cache_bytes") {
-    block_cache_.reset(
-        leveldb::NewLRUCache(std::strtoull(value.c_str(), nullptr, 10)));
-    options_.block_cache = block_cache_.get();
-  } else if (name == "bloom_bits_per_key") {
-    filter_policy_.reset(
-        leveldb::NewBloomFilterPolicy(std::atoi(value.c_str())));
-    options_.filter_policy = filter_policy_.get();
-  } else {
-    return SetOptionByName(&options_, name, value, error);
-  }
-  return true;
-}
-
 leveldb::Status Database::Open() {
   leveldb::DB* db = nullptr;
-  const leveldb::Status s = leveldb::DB::Open(options_, path_, &db);
+  const leveldb::Status s =
+      leveldb::DB::Open(options_.ForOpening(), path_, &db);
   db_.reset(db);
   return s;
 }

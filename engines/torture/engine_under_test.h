@@ -7,11 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "leveldb/cache.h"
 #include "leveldb/db.h"
 #include "leveldb/env.h"
-#include "leveldb/filter_policy.h"
-#include "leveldb/options.h"
+#include "seams/engine_options.h"
 
 namespace recompact {
 
@@ -52,25 +50,14 @@ class Database {
 
   leveldb::DB* operator->() const { return db_.get(); }
   leveldb::DB* get() const { return db_.get(); }
-  leveldb::Options* mutable_options() { return &options_; }
+  leveldb::Options* mutable_options() { return options_.mutable_options(); }
   const std::string& path() const { return path_; }
 
  private:
-  // Keeps nothing.
-  class SilentLogger : public leveldb::Logger {
-   public:
-    void Logv(const char*, std::va_list) override {}
-  };
-
   Database(leveldb::Env* env, std::string path);
-  bool Set(const std::string& name, const std::string& value,
-           std::string* error);
 
   const std::string path_;
-  SilentLogger logger_;
-  leveldb::Options options_;
-  std::unique_ptr<const leveldb::FilterPolicy> filter_policy_;
-  std::unique_ptr<leveldb::Cache> block_cache_;
+  EngineOptions options_;
   std::unique_ptr<leveldb::DB> db_;
 };
 

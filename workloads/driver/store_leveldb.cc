@@ -4,13 +4,10 @@
 #include <cstring>
 #include <utility>
 
-#include "leveldb/cache.h"
 #include "leveldb/db.h"
-#include "leveldb/filter_policy.h"
 #include "leveldb/iterator.h"
-#include "leveldb/options.h"
 #include "leveldb/write_batch.h"
-#include "seams/options_by_name.h"
+#include "seams/engine_options.h"
 
 namespace recompact {
 
@@ -20,20 +17,10 @@ leveldb::Slice ToSlice(std::string_view text) {
   return leveldb::Slice(text.data(), text.size());
 }
 
-// Keeps the engine from writing a log for people beside the data.
-class SilentLogger : public leveldb::Logger {
- public:
-  void Logv(const char*, std::va_list) override {}
-};
-
 class LevelDbStore : public Store {
  public:
   LevelDbStore(std::string path, DeviceEnv* env)
-      : path_(std::move(path)), env_(env) {
-    options_.create_if_missing = true;
-    options_.env = env;
-    options_.info_log = &logger_;
-  }
+      : path_(std::move(path)), env_(env), options_(env) {}
 
   Status SetOptions(const std::map<std::string, std::string>& options,
                     const std::string& event_log_path,
@@ -51,72 +38,37 @@ class LevelDbStore : public Store {
   Status Reopen() override;
 
  private:
-  bool SetOwnOption(const std::string& name, const std::string& value,
-                    std::string* error);
   Status Write(leveldb::WriteBatch* batch);
   Status ErrorOf(const std::string& text) const;
   Status ToStatus(const leveldb::Status& s) const;
 
   const std::string path_;
   DeviceEnv* const env_;
-  SilentLogger logger_;
-  leveldb::Options options_;
-  uint64_t block_cache_bytes_ = 8 << 20;  // LevelDB's default
-  std::unique_ptr<const leveldb::FilterPolicy> filter_policy_;
-  std::unique_ptr<leveldb::Cache> block_cache_;
+  EngineOptions options_;
   std::unique_ptr<leveldb::DB> db_;
 };
-
-bool ParseNumber(const std::string& text, uint64_t* number) {
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos)
-    return false;
-  errno = 0;
-  *number = std::strtoull(text.c_str(), nullptr, 10);
-  return errno == 0;
-}
-
-bool LevelDbStore::SetOwnOption(const std::string& name,
-                                const std::string& value, std::string* error) {
-  uint64_t number;
-  if (!ParseNumber(value, &number)) {
-    *error = "\"" + value + "\" is not a number";
-    return false;
-  }
-  if (name == "block_cache_bytes") {
-    block_cache_bytes_ = number;
-  } else if (number > 0) {
-    filter_policy_.reset(
-        leveldb::NewBloomFilterPolicy(static_cast<int>(number)));
-    options_.filter_policy = filter_policy_.get();
-  }
-  return true;
-}
 
 Status LevelDbStore::SetOptions(
     const std::map<std::string, std::string>& options,
     const std::string& event_log_path, const std::string& where) {
   std::string error;
   for (const auto& [name, value] : options) {
-    const bool own =
-        (name == "block_cache_bytes" || name == "bloom_bits_per_key");
-    if (!(own ? SetOwnOption(name, value, &error)
-              : SetOptionByName(&options_, name, value, &error))) {
+    if (!options_.Set(name, value, &error)) {
       return Status::BadInput(where + ": engine.options." + name, error,
                               "correct the options of this engine");
     }
   }
   if (!event_log_path.empty()) {
     // Engines without an event log do not know the option.
-    SetOptionByName(&options_, "event_log_path", event_log_path, &error);
+    options_.Set("event_log_path", event_log_path, &error);
   }
   return Status::OK();
 }
 
 Status LevelDbStore::Open() {
-  block_cache_.reset(leveldb::NewLRUCache(block_cache_bytes_));
-  options_.block_cache = block_cache_.get();
   leveldb::DB* db = nullptr;
-  const leveldb::Status s = leveldb::DB::Open(options_, path_, &db);
+  const leveldb::Status s =
+      leveldb::DB::Open(options_.ForOpening(), path_, &db);
   db_.reset(db);
   return ToStatus(s);
 }

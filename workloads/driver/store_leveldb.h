@@ -11,9 +11,8 @@
 namespace recompact {
 
 // Opens, or creates, the LevelDB database at "path" in "env", which must
-// outlive the store.  "options" are texts by name: block_cache_bytes and
-// bloom_bits_per_key are the store's, all others go to SetOptionByName().
-// Options not given keep the engine's defaults.  If "event_log_path" is not
+// outlive the store.  "options" are texts by name, see EngineOptions.  Options
+// not given keep the engine's defaults.  If "event_log_path" is not
 // empty, engines that keep an event log write it there.
 //
 // An option that the engine does not have is a BadInput that names

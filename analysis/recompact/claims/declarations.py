@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from recompact.claims.checks import AnyCheck
 from recompact.claims.judgement import Rules
-from recompact.declarations import Declaration, DeclarationError, load
+from recompact.declarations import Declaration, check_declared, load
 
 
 class PaperValue(Declaration):
@@ -82,20 +82,10 @@ class Claims(Declaration):
 
 
 def check_experiments(claims: Claims, experiments: Collection[str]) -> None:
-    """Check that the experiments that claims look at are declared.
-
-    Raises
-    ------
-    DeclarationError
-        If one is not; names the claim and the experiment.
-    """
-    for claim in claims.claims:
-        for experiment in claim.check.experiments if claim.check else ():
-            if experiment not in experiments:
-                raise DeclarationError(
-                    f"claims.yaml: {claim.id}: experiment {experiment} does not exist; "
-                    "declare it in workloads/experiments.yaml or correct its name"
-                )
+    """Check that the experiments that claims look at are declared; see `check_declared`."""
+    checked = [(claim.id, claim.check) for claim in claims.claims if claim.check]
+    used = [(claim, name) for claim, check in checked for name in check.experiments]
+    check_declared("claims.yaml", used, experiments)
 
 
 def load_claims(path: Path) -> Claims:

@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from recompact.declarations import Declaration, DeclarationError, load
+from recompact.declarations import Declaration, DeclarationError, check_declared, load
 from recompact.metrics import MetricName
 
 Unit = Literal["1", "ops/s", "us", "ms", "MB/s", "GiB"]
@@ -201,17 +201,6 @@ def load_figures(path: Path) -> Figures:
 
 
 def check_experiments(figures: Figures, experiments: Collection[str]) -> None:
-    """Check that every figure's experiments are declared.
-
-    Raises
-    ------
-    DeclarationError
-        If one is not; names the figure and the experiment.
-    """
-    for figure in figures.figures:
-        for experiment in figure.experiments:
-            if experiment not in experiments:
-                raise DeclarationError(
-                    f"figures.yaml: {figure.id}: experiment {experiment} does not exist; "
-                    "declare it in workloads/experiments.yaml or correct its name"
-                )
+    """Check that every figure's experiments are declared; see `check_declared`."""
+    used = [(figure.id, name) for figure in figures.figures for name in figure.experiments]
+    check_declared("figures.yaml", used, experiments)
