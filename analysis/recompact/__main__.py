@@ -187,6 +187,7 @@ def _torture(words: argparse.Namespace) -> int:
     else:
         engines = [words.engine] if words.engine else list(pipeline.declarations().engines)
         passed = all(torture.torture(ROOT, name, words.seed, words.minutes) for name in engines)
+        passed = passed and torture.foreign_databases(ROOT, engines)
     return 0 if passed else 1
 
 

@@ -14,8 +14,10 @@ SEAM_SOURCES = (
     "seams/compaction_picker.cc",
     "seams/compaction_runner.cc",
     "seams/engine_property.cc",
+    "seams/invariants.cc",
     "seams/obsolete_files.cc",
     "seams/statistics.cc",
+    "seams/tree_format.cc",
 )
 YCSB = "workloads/ycsb"
 

@@ -103,6 +103,7 @@ def all_checks(root: Path) -> list[Check]:
         checks.append(Check(f"engine {engine}", partial(_engine_tests, root, engine)))
         checks.append(Check(f"torture {engine}", partial(torture.short, root, engine)))
         checks.append(Check(f"sanitizers {engine}", partial(torture.sanitized, root, engine)))
+    checks.append(Check("foreign databases", partial(torture.foreign_databases, root)))
     return checks
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,6 +27,8 @@ OPTION_SETS = f"{FOLDER}/option_sets.yaml"
 STOCK_FAILURES = f"{FOLDER}/stock_failures.yaml"
 BUGS = f"{FOLDER}/bugs"
 FAILING_SEEDS = f"{FOLDER}/failing_seeds.csv"
+COMMON_SET = "small"  # of which databases pass from engine to engine
+DEEP_SET = "fan_out_2"  # with more levels than upstream reads
 FIRST_SEED = 1
 SHORT_SHARE = 0.1  # of the full numbers, in ./repro test
 BUG_SHARE = 0.05
@@ -253,6 +257,61 @@ def sanitized(root: Path, engine: str) -> bool:
         if outcome.failed:
             print(f"{engine}, {sanitizer} sanitizer: {', '.join(outcome.failed)}")
             passed = False
+    return passed
+
+
+def _ask(program: Path, *words: str) -> dict[str, str]:
+    command = [str(program), f"--engine={program.parent / 'engine.json'}", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    answer: dict[str, str] = json.loads(done.stdout)
+    return answer
+
+
+def foreign_databases(root: Path, engines: Sequence[str] = ()) -> bool:
+    """Let every engine open the databases of every other; say whether each did what it should.
+
+    A database of the same format opens and holds what was written; one of another format is
+    refused with `InvalidArgument` and is unhurt.
+
+    Parameters
+    ----------
+    root : Path
+        The checkout.
+    engines : sequence of str
+        Only pairs with one of these; all by default.
+    """
+    names = list(Declarations(root).engines)
+    programs = {name: build_bench(root, name, root / "build/torture" / name) for name in names}
+    passed = True
+    with tempfile.TemporaryDirectory(dir=data_root(), prefix="foreign-") as folder:
+        database = f"{folder}/database"
+
+        def write(engine: str, option_set: str) -> str:
+            shutil.rmtree(database, ignore_errors=True)
+            words = (f"--write={database}", f"--option_set={option_set}")
+            return _ask(programs[engine], *words)["format"]
+
+        def opened(engine: str, option_set: str) -> dict[str, str]:
+            words = (f"--open={database}", f"--option_set={option_set}")
+            return _ask(programs[engine], *words)
+
+        formats = {name: write(name, COMMON_SET) for name in names}
+        for writer, option_set in itertools.product(names, (COMMON_SET, DEEP_SET)):
+            written = write(writer, option_set)
+            for reader in names:
+                if engines and not {writer, reader} & set(engines):
+                    continue
+                expected = "right" if written == formats[reader] else "invalid_argument"
+                answer = opened(reader, COMMON_SET)
+                if answer["outcome"] == expected:
+                    answer = opened(writer, option_set)  # that it is unhurt
+                    expected = "right"
+                if answer["outcome"] != expected:
+                    passed = False
+                    print(
+                        f"{reader} on a database of {writer} ({option_set}, format {written!r}): "
+                        f"{answer['outcome']} instead of {expected}: {answer['message']}"
+                    )
     return passed
 
 

@@ -1,5 +1,6 @@
 #include "db/version_set.h"
 #include "seams/compaction_picker.h"
+#include "seams/tree_format.h"
 
 namespace leveldb {
 
@@ -20,6 +21,9 @@ class LeveledPicker : public CompactionPicker {
 };
 
 }  // namespace
+
+// The tree is upstream's.
+const char* EngineFormat() { return ""; }
 
 CompactionPicker* NewCompactionPicker(VersionSet* versions) {
   return new LeveledPicker(versions);

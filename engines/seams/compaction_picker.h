@@ -1,6 +1,8 @@
 #ifndef RECOMPACT_ENGINES_SEAMS_COMPACTION_PICKER_H_
 #define RECOMPACT_ENGINES_SEAMS_COMPACTION_PICKER_H_
 
+#include <string>
+
 namespace leveldb {
 
 class Compaction;
@@ -28,6 +30,11 @@ class CompactionPicker {
   // Returns the next compaction, which the caller deletes, or nullptr if there
   // is nothing to do.
   virtual Compaction* Pick() = 0;
+
+  // A sentence on the first rule of the engine's tree that *v breaks, or "".
+  // An engine that holds more than levels adds its own rules: what may overlap,
+  // what its references name, how much space it may take.
+  virtual std::string Check(const Version& v) const;
 
  protected:
   // Upstream's scoring, which is private to VersionSet.

@@ -5,6 +5,7 @@
 #include "db/version_set.h"
 #include "seams/compaction_picker.h"
 #include "seams/statistics.h"
+#include "seams/tree_format.h"
 
 namespace leveldb {
 
@@ -54,10 +55,18 @@ void CountOtherTableBytes(Env* env, const std::string& dbname,
 }  // namespace
 
 bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
+  const bool idle = imm_ == nullptr && !background_compaction_scheduled_ &&
+                    !versions_->picker()->NeedsCompaction();
   if (property == "recompact.idle") {
-    const bool busy = imm_ != nullptr || background_compaction_scheduled_ ||
-                      versions_->picker()->NeedsCompaction();
-    *value = busy ? "0" : "1";
+    *value = idle ? "1" : "0";
+    return true;
+  }
+  if (property == "recompact.check") {
+    *value = versions_->CheckVersions(idle);
+    return true;
+  }
+  if (property == "recompact.format") {
+    *value = TreeFormat(options_);
     return true;
   }
   if (property == "recompact.stats") {

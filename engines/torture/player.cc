@@ -18,6 +18,7 @@ using leveldb::Status;
 
 constexpr int kPlaysOfACandidate = 3;
 constexpr char kPath[] = "/db";
+constexpr size_t kOperationsPerCheck = 100;
 
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
@@ -60,6 +61,7 @@ class Player {
       operation_ = i;
       Carry(operations[i]);
       if (i % 1000 == 0) model_.Forget(OldestVersion());
+      if (i % kOperationsPerCheck == 0) CheckRules();
     }
     if (failure_.empty()) {
       const auto difference = CompareAll(database_.get(), model_, version_);
@@ -223,7 +225,17 @@ class Player {
     Expect(database_->Open(), "reopen");
     if (!failure_.empty()) return;
     env_.WaitIdle();
+    CheckRules();
     CheckOrphans();
+  }
+
+  // The engine's own rules of its tree; an unpatched tree has none to tell.
+  void CheckRules() {
+    std::string problem;
+    if ((*database_)->GetProperty("recompact.check", &problem) &&
+        !problem.empty() && failure_.empty()) {
+      failure_ = problem;
+    }
   }
 
   // REQUIRES: no background work, no iterator

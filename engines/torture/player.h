@@ -18,8 +18,9 @@ struct Difference {
 };
 
 // Plays a stream on a new database in memory beside the model, and checks
-// every answer.  After a reopen, and at the end, it also checks that no table
-// lies on disk that no level holds.
+// every answer.  Every 100 operations it asks the engine whether its tree keeps
+// the rules; after a reopen, and at the end, it also checks that no table lies
+// on disk that no level holds.
 std::optional<Difference> Play(const EngineUnderTest& engine,
                                const OptionMap& options,
                                const std::vector<Operation>& operations);

@@ -6,6 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "torture/foreign.h"
 #include "torture/torture_flags.h"
 
 namespace recompact {
@@ -26,7 +27,8 @@ const char* ValueOfFlag(const char* argument, const char* name) {
 }
 
 int Main(int argc, char** argv) {
-  std::string engine, summary_path, error;
+  std::string engine, summary_path, database, option_set, error;
+  bool write = false;
   for (int i = 1; i < argc; i++) {
     if (const char* value = ValueOfFlag(argv[i], "--engine=")) {
       engine = value;
@@ -40,6 +42,13 @@ int Main(int argc, char** argv) {
       flags.scratch = value;
     } else if (const char* value = ValueOfFlag(argv[i], "--summary=")) {
       summary_path = value;
+    } else if (const char* value = ValueOfFlag(argv[i], "--write=")) {
+      database = value;
+      write = true;
+    } else if (const char* value = ValueOfFlag(argv[i], "--open=")) {
+      database = value;
+    } else if (const char* value = ValueOfFlag(argv[i], "--option_set=")) {
+      option_set = value;
     } else if (ValueOfFlag(argv[i], "--gtest_") == nullptr) {
       std::fprintf(stderr, "torture: %s: not a flag\n", argv[i]);
       return kBadInput;
@@ -48,6 +57,11 @@ int Main(int argc, char** argv) {
   if (!EngineUnderTest::Load(engine, &flags.engine, &error)) {
     std::fprintf(stderr, "torture: %s\n", error.c_str());
     return kBadInput;
+  }
+  if (!database.empty()) {
+    std::puts(
+        (write ? WriteDatabase : OpenDatabase)(database, option_set).c_str());
+    return EXIT_SUCCESS;
   }
   // Tests are made from the engine's option sets.
   ::testing::InitGoogleTest(&argc, argv);
