@@ -15,6 +15,7 @@ rule build_trace_writer:
         TRACE_WRITER,
     log:
         "build/logs/build_trace_writer.log",
+    priority: FIRST
     shell:
         "python -m recompact step trace-writer > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
@@ -26,6 +27,7 @@ rule write_trace:
         "build/traces/{trace}.trace",
     log:
         "build/logs/trace_{trace}.log",
+    priority: FIRST # a run whose trace is late would lose its place among the others
     params:
         scale=scale,
     shell:

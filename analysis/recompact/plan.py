@@ -172,7 +172,8 @@ def make(
     Returns
     -------
     Plan
-        Runs ordered so that the repetitions of an experiment interleave its engines and points.
+        Runs ordered by repetition, so that engines, points and experiments interleave and a sweep
+        that is broken off has whole repetitions.
 
     Raises
     ------
@@ -187,7 +188,19 @@ def make(
                 f"{declarations.experiments_path}: experiments: has no {name!r}; "
                 f"it has {', '.join(declarations.experiments)}"
             )
-        planner.add(name, declarations.experiments[name])
+        planner.note_thinning(name, declarations.experiments[name])
+    chosen = {name: declarations.experiments[name] for name in names}
+    repetitions = {
+        name: experiment.repetitions.get(scale, declarations.scales[scale].repetitions)
+        for name, experiment in chosen.items()
+    }
+    for repetition in range(1, max(repetitions.values(), default=0) + 1):
+        for name, experiment in chosen.items():
+            if repetition <= repetitions[name]:
+                planner.add(name, experiment, repetition)
+    for name, experiment in chosen.items():
+        if experiment.profile:
+            planner.add(name, experiment, 1, profile=True)
     return planner.plan
 
 
@@ -197,14 +210,16 @@ class _Planner:
         self.plan = plan
         self.sources = Sources(declarations.root)
 
-    def add(self, name: str, experiment: Experiment) -> None:
-        """Add the runs of one experiment: repetition by repetition, A B A B."""
-        repetitions = experiment.repetitions.get(self.plan.scale, self.plan.scale_entry.repetitions)
-        points = list(self._points(experiment))
-        for repetition in range(1, repetitions + 1):
-            for point, engine in itertools.product(points, experiment.engines):
-                run = self._run(experiment, engine, point, repetition)
-                self._note(name, experiment, run, point, repetition)
+    def add(
+        self, name: str, experiment: Experiment, repetition: int, profile: bool = False
+    ) -> None:
+        """Add one repetition of an experiment, its engines in turn: A B A B."""
+        for point, engine in itertools.product(self._points(experiment), experiment.engines):
+            run = self._run(experiment, engine, point, repetition, profile=profile)
+            self._note(name, experiment, run, point, repetition)
+
+    def note_thinning(self, name: str, experiment: Experiment) -> None:
+        """Note which points of a sweep the scale leaves out."""
         left_out = {
             key: [value for value in sweep.full if value not in sweep.thin]
             for key, sweep in experiment.sweep.items()
@@ -213,10 +228,6 @@ class _Planner:
         if left_out:
             parts = (f"{key} {', '.join(map(str, values))}" for key, values in left_out.items())
             self.plan.thinning[name] = f"left out: {'; '.join(parts)}"
-        if experiment.profile:
-            for point, engine in itertools.product(points, experiment.engines):
-                run = self._run(experiment, engine, point, 1, profile=True)
-                self._note(name, experiment, run, point, 1)
 
     def _note(
         self, name: str, experiment: Experiment, run: Run, point: Point, repetition: int

@@ -42,9 +42,10 @@ def test_experiments_share_a_run_that_both_ask_for(tmp_path: Path) -> None:
 
 
 def test_repetitions_interleave_engines() -> None:
-    plan = make(Declarations(ROOT), "small", ["parity"])
-    engines = [plan.runs[point["run"]].engine for point in plan.points]
-    assert engines[:4] == ["pristine", "leveldb", "pristine", "leveldb"]
+    plan = make(Declarations(ROOT), "small", ["parity", "ldc_latency"])
+    places = [(point["experiment"], point["engine"]) for point in plan.points]
+    once = [("parity", "pristine"), ("parity", "leveldb"), ("ldc_latency", "leveldb")]
+    assert places[:6] == once + once
     repetitions = [point["repetition"] for point in plan.points]
     assert repetitions == sorted(repetitions)
 
