@@ -186,8 +186,7 @@ def _torture(words: argparse.Namespace) -> int:
         passed = torture.planted_bugs(ROOT)
     else:
         engines = [words.engine] if words.engine else list(pipeline.declarations().engines)
-        passed = all(torture.torture(ROOT, name, words.seed, words.minutes) for name in engines)
-        passed = passed and torture.foreign_databases(ROOT, engines)
+        passed = torture.torture_all(ROOT, engines, words.seed, words.minutes)
     return 0 if passed else 1
 
 

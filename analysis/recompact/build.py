@@ -17,6 +17,7 @@ SEAM_SOURCES = (
     "seams/invariants.cc",
     "seams/obsolete_files.cc",
     "seams/statistics.cc",
+    "seams/table_parts.cc",
     "seams/tree_format.cc",
 )
 YCSB = "workloads/ycsb"
@@ -42,6 +43,7 @@ def configure(
             folder,
             f"-DLEVELDB_SOURCE={tree.resolve()}",
             f"-DENGINE_SOURCES={';'.join(own)}",
+            f"-DENGINE_EXEMPT_TESTS={';'.join(entry.exempt_tests)}",
             f"-DRECOMPACT_TREE_HASH={sources.tree(declarations, engine)}",
             f"-DRECOMPACT_DRIVER_HASH={sources.driver}",
             *settings,

@@ -22,6 +22,7 @@ OptionName = Literal[
     "expand_inputs",
     "fanout",
     "flush_to_l0_only",
+    "frozen_bytes_limit_percent",
     "l0_compaction_trigger",
     "l0_slowdown_trigger",
     "l0_stop_trigger",
@@ -33,6 +34,8 @@ OptionName = Literal[
     "paranoid_checks",
     "reuse_logs",
     "seek_compaction",
+    "slice_link_bytes_percent",
+    "slice_link_threshold",
     "track_obsolete_files",
     "user_key_aligned_outputs",
     "write_buffer_size",
@@ -55,6 +58,8 @@ class Engine(Declaration):
     tree: Literal["pristine", "patched"]
     sources: tuple[str, ...]
     options: dict[OptionName, Scalar]
+    kill_points: tuple[str, ...] = ()
+    exempt_tests: dict[str, str] = {}
     colour: str = Field(pattern="^#[0-9a-f]{6}$")
     marker: str
 

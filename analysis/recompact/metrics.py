@@ -16,6 +16,7 @@ ENGINE_COUNTERS = (
     *("table_bytes_written", "flush_count", "flush_bytes_written", "flush_us"),
     *("compaction_count", "compaction_bytes_read", "compaction_bytes_written", "compaction_us"),
     *("seek_compaction_count", "trivial_move_count", "trivial_move_bytes"),
+    *("link_count", "merge_count"),
     *("wal_bytes_written", "manifest_bytes_written"),
     *("block_reads", "block_read_bytes", "block_cache_hits", "block_cache_misses"),
     *("compaction_block_reads", "compaction_block_read_bytes", "table_opens"),

@@ -111,7 +111,6 @@ def _merged_scale(path: Path, new: dict[str, object]) -> dict[str, object]:
 
 
 COSTS = ["scale", "host", "runs", "minutes", "disk_bytes"]
-BEGIN, END = "<!-- costs: written by ./repro publish -->", "<!-- costs: end -->"
 
 
 def note_costs(published: Path, folder: Path, disk: Sequence[Path]) -> None:
@@ -150,8 +149,24 @@ def write_costs(readme: Path, published: Path) -> None:
             f"| {row['scale']} | {row['host']} | {row['runs']} | {row['minutes']:.0f} "
             f"| {row['disk_bytes'] / 1e9:.1f} GB |"
         )
-    text = readme.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    block = "\n".join([BEGIN, *lines, END])
-    readme.write_text(f"{before}{block}{after}", encoding="utf-8")
+    write_block(readme, "costs", lines)
+
+
+def write_block(document: Path, name: str, lines: Sequence[str]) -> None:
+    """Put lines into the block of a document that a command writes.
+
+    The block begins with a comment `<!-- name: ... -->` and ends with `<!-- name: end -->`.
+
+    Raises
+    ------
+    TableError
+        If the document has no such block.
+    """
+    text = document.read_text(encoding="utf-8")
+    block = re.compile(rf"(<!-- {name}: .*? -->\n).*?(<!-- {name}: end -->)", re.DOTALL)
+    if block.search(text) is None:
+        raise tables.TableError(f"{document}: has no block <!-- {name}: ... -->")
+    body = "".join(f"{line}\n" for line in lines)
+    document.write_text(
+        block.sub(lambda found: f"{found[1]}{body}{found[2]}", text), encoding="utf-8"
+    )

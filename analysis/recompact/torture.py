@@ -21,11 +21,13 @@ from recompact import build, upstream
 from recompact.declarations import Declaration, DeclarationError, load
 from recompact.experiments import Declarations, OptionName, Scalar
 from recompact.measure import data_root
+from recompact.publish import write_block
 
 FOLDER = "engines/torture"
 OPTION_SETS = f"{FOLDER}/option_sets.yaml"
 STOCK_FAILURES = f"{FOLDER}/stock_failures.yaml"
 BUGS = f"{FOLDER}/bugs"
+README = f"{FOLDER}/README.md"
 FAILING_SEEDS = f"{FOLDER}/failing_seeds.csv"
 COMMON_SET = "small"  # of which databases pass from engine to engine
 DEEP_SET = "fan_out_2"  # with more levels than upstream reads
@@ -33,6 +35,9 @@ FIRST_SEED = 1
 SHORT_SHARE = 0.1  # of the full numbers, in ./repro test
 BUG_SHARE = 0.05
 SANITIZED_SHARE = 0.02
+# A round that takes longer hangs: about ten times what it takes on two cores.
+PATIENCE_S = 300
+PATIENCE_PER_ROUND_S = 3000
 # What the address sanitizer and the undefined behaviour sanitizer find in one build.
 SANITIZERS = {
     "address": "-fsanitize=address,undefined -fno-sanitize-recover=all",
@@ -95,6 +100,7 @@ def write_engine(root: Path, engine: str, path: Path) -> None:
             }
             for name, chosen in sets.items()
         ],
+        "kill_points": list(entry.kill_points),
         "stock_failures": list(load(root / STOCK_FAILURES, StockFailures).stock_failures),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -178,8 +184,16 @@ def play(
         )
     failed: list[str] = []
     figures: Counter[str] = Counter()
+    patience_s = PATIENCE_S + share * PATIENCE_PER_ROUND_S
+    end = time.monotonic() + patience_s
     for shard, process in enumerate(shards):
-        status = process.wait()
+        try:
+            status = process.wait(max(0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            failed.append(f"nothing came back within {patience_s:.0f} s")
+            continue
         tests_path = folder / f"tests.{shard}.json"
         named = list(_failed_tests(tests_path)) if tests_path.exists() else []
         if status != 0 and not named:
@@ -214,13 +228,18 @@ def _keep_seed(root: Path, engine: str, seed: int) -> None:
         csv.writer(file, lineterminator="\n").writerow([engine, seed])
 
 
-def torture(root: Path, engine: str, seed: int, minutes: float) -> bool:
-    """Torture an engine for some minutes, at least one full round; say whether it passed.
+def torture(root: Path, engine: str, seed: int, minutes: float) -> Counter[str] | None:
+    """Torture an engine for some minutes, at least one full round.
 
     A seed that fails is kept in failing_seeds.csv, which the short form replays.
+
+    Returns
+    -------
+    Counter or None
+        Operations, kills and so on, and the seconds they took; None if a test failed.
     """
     program = build_bench(root, engine, root / "build/torture" / engine)
-    end = time.monotonic() + 60 * minutes
+    start = time.monotonic()
     figures: Counter[str] = Counter()
     while True:
         outcome = play(program, seed, 1)
@@ -228,11 +247,39 @@ def torture(root: Path, engine: str, seed: int, minutes: float) -> bool:
         if outcome.failed:
             _keep_seed(root, engine, seed)
             print(f"{engine}: seed {seed} failed: {', '.join(outcome.failed)}")
-            return False
+            return None
         seed += 1000  # a round uses the seeds that follow its own
-        if time.monotonic() >= end:
-            print(f"{engine}: " + ", ".join(f"{name} {n}" for name, n in sorted(figures.items())))
-            return True
+        if time.monotonic() >= start + 60 * minutes:
+            figures["seconds"] = round(time.monotonic() - start)
+            print(f"{engine}: " + _listing(figures))
+            return figures
+
+
+def _listing(figures: Counter[str]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in sorted(figures.items()))
+
+
+def torture_all(root: Path, engines: Sequence[str], seed: int, minutes: float) -> bool:
+    """Torture engines in turn, then try their databases on each other; say whether all passed.
+
+    The figures go into engines/torture/README.md when every engine was asked for and passed.
+    """
+    figures = {}
+    for engine in engines:
+        of_engine = torture(root, engine, seed, minutes)
+        if of_engine is None:
+            return False
+        figures[engine] = of_engine
+    if not foreign_databases(root, engines):
+        return False
+    if list(engines) == list(Declarations(root).engines):
+        names = sorted(set().union(*figures.values()))
+        lines = [f"| | {' | '.join(figures)} |", "| --- |" + " --- |" * len(figures)]
+        for name in names:
+            cells = " | ".join(f"{of_engine[name]:,}" for of_engine in figures.values())
+            lines.append(f"| {name.replace('_', ' ')} | {cells} |")
+        write_block(root / README, "figures", lines)
+    return True
 
 
 def short(root: Path, engine: str) -> bool:
@@ -240,7 +287,7 @@ def short(root: Path, engine: str) -> bool:
     program = build_bench(root, engine, root / "build/torture" / engine)
     for seed in (FIRST_SEED, *failing_seeds(root, engine)):
         outcome = play(program, seed, SHORT_SHARE)
-        print(f"{engine}: " + ", ".join(f"{k} {n}" for k, n in sorted(outcome.figures.items())))
+        print(f"{engine}: " + _listing(outcome.figures))
         if outcome.failed:
             print(f"{engine}: seed {seed} failed: {', '.join(outcome.failed)}")
             return False
@@ -315,36 +362,54 @@ def foreign_databases(root: Path, engines: Sequence[str] = ()) -> bool:
     return passed
 
 
-def planted_bugs(root: Path, names: Sequence[str] = ()) -> bool:
-    """Plant each bug of bugs/ into LevelDB in turn; say whether every one was caught, and by what.
+def _bug(patch: Path) -> tuple[str, bool]:
+    """Say which engine a planted bug is for, and whether it is in LevelDB's code or in ours."""
+    text = patch.read_text(encoding="utf-8")
+    return patch.parent.name, "\n+++ b/engines/" not in text
 
-    One tree and one build serve all, so that a bug costs the compiling of one file.
+
+def planted_bugs(root: Path, names: Sequence[str] = ()) -> bool:
+    """Plant each bug of bugs/<engine>/ in turn; say whether every one was caught, and by what.
+
+    Bugs are planted into copies of LevelDB's patched tree and of our sources. One build per
+    engine serves all of its bugs, so that each costs the compiling of a few files.
+
+    Parameters
+    ----------
+    root : Path
+        The checkout.
+    names : sequence of str
+        Only these bugs; all by default.
     """
-    engine = "leveldb"
     folder = root / "build/torture/bugs"
-    tree = folder / "tree"
-    shutil.rmtree(tree, ignore_errors=True)
+    copy, tree = folder / "checkout", folder / "tree"
+    for path in (copy, tree):
+        shutil.rmtree(path, ignore_errors=True)
+    for part in ("engines", "workloads"):
+        shutil.copytree(root / part, copy / part, ignore=shutil.ignore_patterns("target"))
     shutil.copytree(upstream.tree_for_tests(root, "patched"), tree)
     missed = []
-    for patch in sorted((root / BUGS).glob("*.patch")):
+    lines = ["| engine | bug | caught by |", "| --- | --- | --- |"]
+    for patch in sorted((root / BUGS).glob("*/*.patch")):
         if names and patch.stem not in names:
             continue
-        words = ["patch", "--strip=1", "--fuzz=0", "--silent", f"--directory={tree}"]
+        engine, in_leveldb = _bug(patch)
+        place = tree if in_leveldb else copy
+        words = ["patch", "--strip=1", "--fuzz=0", "--silent", f"--directory={place}"]
         subprocess.run([*words, f"--input={patch}"], check=True)
         try:
-            program = build_bench(root, engine, folder / "build", tree)
-            outcome = play(
-                program,
-                FIRST_SEED,
-                BUG_SHARE,
-                "--gtest_fail_fast",
-                "--shrink_seconds=0",
-                quiet=True,
-            )
+            program = build_bench(copy, engine, folder / engine, tree)
+            outcome = play(program, FIRST_SEED, BUG_SHARE, "--shrink_seconds=0", quiet=True)
         finally:
             subprocess.run([*words, "--reverse", f"--input={patch}"], check=True)
-        caught = ", ".join(outcome.failed) or "NOT CAUGHT"
-        print(f"{patch.stem:30} {caught}", flush=True)
+        caught = ", ".join(
+            sorted({name.split("/")[-2] if "/" in name else name for name in outcome.failed})
+        )
+        print(f"{engine:8} {patch.stem:30} {caught or 'NOT CAUGHT'}", flush=True)
+        what = patch.read_text(encoding="utf-8").splitlines()[0]
+        lines.append(f"| {engine} | {what} | {caught} |")
         if not outcome.failed:
             missed.append(patch.stem)
+    if not names and not missed:
+        write_block(root / README, "bugs", lines)
     return not missed

@@ -92,7 +92,7 @@ def test_costs_are_written_into_the_readme(measured: Path, tmp_path: Path) -> No
     (tmp_path / "disk/file").write_bytes(bytes(3_000_000))
     publish.note_costs(published, folder, [tmp_path / "disk"])
     readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{publish.BEGIN}\nstale\n{publish.END}\nafter\n")
+    readme.write_text("before\n<!-- costs: by us -->\nstale\n<!-- costs: end -->\nafter\n")
     publish.write_costs(readme, published)
     publish.write_costs(readme, published)
     text = readme.read_text()

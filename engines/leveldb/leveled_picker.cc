@@ -25,6 +25,8 @@ class LeveledPicker : public CompactionPicker {
 // The tree is upstream's.
 const char* EngineFormat() { return ""; }
 
+void AdjustOptions(Options*) {}
+
 CompactionPicker* NewCompactionPicker(VersionSet* versions) {
   return new LeveledPicker(versions);
 }

@@ -1,13 +1,167 @@
 #include "seams/compaction_picker.h"
 
+#include <algorithm>
+
 #include "db/version_set.h"
 
 namespace leveldb {
+
+namespace {
+
+bool OlderFirst(const FileMetaData* a, const FileMetaData* b) {
+  return a->number < b->number;
+}
+
+}  // namespace
+
+Compaction* CompactionPicker::PickRange(int level, const InternalKey* begin,
+                                        const InternalKey* end) {
+  return versions_->CompactRange(level, begin, end);
+}
 
 std::string CompactionPicker::Check(const Version& v) const {
   return versions_->CheckLevels(v);
 }
 
+const Options& CompactionPicker::options() const {
+  return *versions_->options_;
+}
+
+const InternalKeyComparator& CompactionPicker::comparator() const {
+  return versions_->icmp_;
+}
+
+const std::vector<FileMetaData*>& CompactionPicker::Files(const Version& v,
+                                                          int level) const {
+  return v.files_[level];
+}
+
+const PartList* CompactionPicker::Parts(const Version& v, int level,
+                                        size_t file) const {
+  return v.PartsOf(level, file);
+}
+
+double CompactionPicker::CompactionScore(const Version& v) const {
+  return v.compaction_score_;
+}
+
+int CompactionPicker::CompactionLevel(const Version& v) const {
+  return v.compaction_level_;
+}
+
+FileMetaData* CompactionPicker::FileToMerge(const Version& v,
+                                            int* level) const {
+  *level = v.file_to_merge_level_;
+  return v.file_to_merge_;
+}
+
+void CompactionPicker::SetFileToMerge(Version* v, int level,
+                                      size_t file) const {
+  v->file_to_merge_ = v->files_[level][file];
+  v->file_to_merge_level_ = level;
+}
+
 void CompactionPicker::ScoreBySize(Version* v) const { versions_->Finalize(v); }
+
+size_t CompactionPicker::FindEntry(const Version& v, int level,
+                                   const Slice& user_key) const {
+  const InternalKey key(user_key, kMaxSequenceNumber, kValueTypeForSeek);
+  return v.FindEntry(level, key.Encode());
+}
+
+Slice CompactionPicker::LimitOf(const Version& v, int level,
+                                size_t file) const {
+  return v.LimitOf(level, file).user_key();
+}
+
+bool CompactionPicker::Overlaps(Version* v, int level, const Slice& begin,
+                                const Slice& end) const {
+  return v->OverlapInLevel(level, &begin, &end);
+}
+
+std::vector<FileMetaData*> CompactionPicker::L0Closure(
+    Version* v, FileMetaData* file) const {
+  std::vector<FileMetaData*> closure;
+  v->GetOverlappingInputs(0, &file->smallest, &file->largest, &closure);
+  std::sort(closure.begin(), closure.end(), OlderFirst);
+  return closure;
+}
+
+Slice CompactionPicker::CompactPointer(int level) const {
+  return versions_->compact_pointer_[level];
+}
+
+Compaction* CompactionPicker::NewMoveDown(
+    int level, const std::vector<FileMetaData*>& inputs, const char* reason) {
+  auto* const c = new Compaction(&options(), level);
+  c->input_version_ = versions_->current_;
+  c->input_version_->Ref();
+  c->set_reason(reason);
+  c->inputs_[0] = inputs;
+  InternalKey smallest, largest;
+  versions_->GetRange(inputs, &smallest, &largest);
+  if (level + 2 < config::kNumLevels) {
+    c->input_version_->GetOverlappingInputs(level + 2, &smallest, &largest,
+                                            &c->grandparents_);
+  }
+  versions_->compact_pointer_[level] = largest.Encode().ToString();
+  c->edit_.SetCompactPointer(level, largest);
+  return c;
+}
+
+Compaction* CompactionPicker::NewMerge(int level, size_t file,
+                                       const char* reason) {
+  auto* const c = new Compaction(&options(), level - 1);
+  Version* const v = versions_->current_;
+  c->input_version_ = v;
+  v->Ref();
+  c->set_reason(reason);
+  c->inputs_[1].push_back(v->files_[level][file]);
+  c->parts_ = v->parts_[level][file];
+  if (level + 1 < config::kNumLevels) {
+    const InternalKey smallest(c->parts_->range().begin, kMaxSequenceNumber,
+                               kValueTypeForSeek);
+    v->GetOverlappingInputs(level + 1, &smallest, &c->parts_->limit(),
+                            &c->grandparents_);
+  }
+  return c;
+}
+
+Compaction* CompactionPicker::NewLink(int level,
+                                      const std::vector<FileMetaData*>& inputs,
+                                      const char* reason) {
+  Compaction* const c = NewMoveDown(level, inputs, reason);
+  c->is_link_ = true;
+  for (const FileMetaData* table : inputs) c->edit_.HoldTable(*table);
+  c->AddInputDeletions(&c->edit_);
+  return c;
+}
+
+void CompactionPicker::Link(Compaction* c, FileMetaData* table,
+                            const FileMetaData& file, TablePart part) {
+  part.table = table;
+  part.age = ++versions_->last_part_age_;
+  part.bytes = versions_->EstimateBytes(part);
+  c->edit_.AddPart(c->level() + 1, file.number, part);
+}
+
+bool CompactionPicker::FindPartsInTheWay(Compaction* c, int* level,
+                                         size_t* file) const {
+  const Version& v = *c->input_version_;
+  InternalKey smallest, largest;
+  versions_->GetRange2(c->inputs_[0], c->inputs_[1], &smallest, &largest);
+  const Comparator* const user = comparator().user_comparator();
+  for (*level = c->level(); *level <= c->level() + 1; (*level)++) {
+    for (*file = 0; *file < v.parts_[*level].size(); (*file)++) {
+      const PartList* const parts = v.PartsOf(*level, *file);
+      if (parts != nullptr &&
+          user->Compare(parts->range().end, smallest.user_key()) >= 0 &&
+          user->Compare(parts->range().begin, largest.user_key()) <= 0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
 
 }  // namespace leveldb

@@ -2,6 +2,12 @@
 #define RECOMPACT_ENGINES_SEAMS_COMPACTION_PICKER_H_
 
 #include <string>
+#include <vector>
+
+#include "db/dbformat.h"
+#include "leveldb/options.h"
+#include "leveldb/status.h"
+#include "seams/table_parts.h"
 
 namespace leveldb {
 
@@ -20,8 +26,12 @@ class CompactionPicker {
   CompactionPicker& operator=(const CompactionPicker&) = delete;
   virtual ~CompactionPicker() = default;
 
-  // Records in *v which level is most in need of compaction and how much.
-  // Called once for every Version, before it becomes the current one.
+  // InvalidArgument, if the options ask for what the engine cannot do.
+  virtual Status CheckOptions() const { return Status::OK(); }
+
+  // Records in *v which level is most in need of compaction and how much, and
+  // which file should be merged with its parts, if one should.  Called once for
+  // every Version, before it becomes the current one.
   virtual void Score(Version* v) const = 0;
 
   // Returns true iff the current Version should be compacted.
@@ -31,17 +41,75 @@ class CompactionPicker {
   // is nothing to do.
   virtual Compaction* Pick() = 0;
 
+  // Returns the next compaction of the files of "level" in a range of keys, as
+  // VersionSet::CompactRange does.  It may first return what must be merged
+  // before it, which then has no input of "level".
+  virtual Compaction* PickRange(int level, const InternalKey* begin,
+                                const InternalKey* end);
+
   // A sentence on the first rule of the engine's tree that *v breaks, or "".
   // An engine that holds more than levels adds its own rules: what may overlap,
   // what its references name, how much space it may take.
   virtual std::string Check(const Version& v) const;
 
  protected:
-  // Upstream's scoring, which is private to VersionSet.
+  // What upstream keeps private, for pickers that choose on their own.
+
+  const Options& options() const;
+  const InternalKeyComparator& comparator() const;
+  const std::vector<FileMetaData*>& Files(const Version& v, int level) const;
+  const PartList* Parts(const Version& v, int level, size_t file) const;
+  double CompactionScore(const Version& v) const;
+  int CompactionLevel(const Version& v) const;
+  FileMetaData* FileToMerge(const Version& v, int* level) const;
+  void SetFileToMerge(Version* v, int level, size_t file) const;
+
+  // Upstream's scoring: files in L0, bytes in the other levels.
   void ScoreBySize(Version* v) const;
+
+  // The number of the first file of "level", not 0, whose largest key, or that
+  // of a part in front of it, is not before a user key.
+  size_t FindEntry(const Version& v, int level, const Slice& user_key) const;
+
+  // The last user key of a file and the parts in front of it.
+  Slice LimitOf(const Version& v, int level, size_t file) const;
+
+  // Whether a range of user keys touches a file of "level" or a part there.
+  bool Overlaps(Version* v, int level, const Slice& begin,
+                const Slice& end) const;
+
+  // All files of L0 that overlap "file", or one that does, oldest first.
+  std::vector<FileMetaData*> L0Closure(Version* v, FileMetaData* file) const;
+
+  // Where the next compaction of "level" begins, upstream's round robin.
+  Slice CompactPointer(int level) const;
+
+  // A new compaction of the current version: of "inputs" of "level", which
+  // overlap nothing in the next level; of file number "file" of "level" with
+  // the parts in front of it; or of nothing but links of "inputs" to the next
+  // level, see Link.
+  Compaction* NewMoveDown(int level, const std::vector<FileMetaData*>& inputs,
+                          const char* reason);
+  Compaction* NewMerge(int level, size_t file, const char* reason);
+  Compaction* NewLink(int level, const std::vector<FileMetaData*>& inputs,
+                      const char* reason);
+
+  // Adds to a link compaction that a part of "table", its input, lies in front
+  // of "file" of the next level.  "part" needs its range only.
+  void Link(Compaction* c, FileMetaData* table, const FileMetaData& file,
+            TablePart part);
+
+  // Of the input files of a compaction, the first that the parts of another
+  // file get in the way of: a file of an input level whose parts overlap the
+  // range of the inputs.  Returns false if there is none.
+  bool FindPartsInTheWay(Compaction* c, int* level, size_t* file) const;
 
   VersionSet* const versions_;
 };
+
+// Sets the options that the engine cannot do without, those of every database
+// that is opened.  Defined once, in the engine's folder.
+void AdjustOptions(Options* options);
 
 // Returns the picker of the engine.  Defined once, in the engine's folder, and
 // so chosen when the engine is linked.  The caller owns the result.

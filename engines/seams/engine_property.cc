@@ -9,16 +9,26 @@
 
 namespace leveldb {
 
-void VersionSet::CountTableBytes(uint64_t* live, uint64_t* pinned,
+void VersionSet::CountTableBytes(TableBytes* sum,
                                  std::set<uint64_t>* numbers) const {
-  *live = *pinned = 0;
   // The newest version is the current one: what it does not hold is pinned.
   for (const Version* v = dummy_versions_.prev_; v != &dummy_versions_;
        v = v->prev_) {
-    uint64_t* bytes = (v == current_) ? live : pinned;
+    uint64_t* bytes = (v == current_) ? &sum->live : &sum->pinned;
     for (const auto& files : v->files_) {
       for (const FileMetaData* f : files) {
         if (numbers->insert(f->number).second) *bytes += f->file_size;
+      }
+    }
+    for (const auto& of_level : v->parts_) {
+      for (const auto& parts : of_level) {
+        if (parts == nullptr) continue;
+        if (v == current_) sum->in_parts += parts->bytes();
+        for (const TablePart& part : parts->newest_first()) {
+          if (!numbers->insert(part.table->number).second) continue;
+          *bytes += part.table->file_size;
+          if (v == current_) sum->frozen += part.table->file_size;
+        }
       }
     }
   }
@@ -65,6 +75,13 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
     *value = versions_->CheckVersions(idle);
     return true;
   }
+  if (property == "recompact.tables") {
+    VersionSet::TableBytes sum;
+    std::set<uint64_t> numbers;
+    versions_->CountTableBytes(&sum, &numbers);
+    *value = std::to_string(numbers.size());
+    return true;
+  }
   if (property == "recompact.format") {
     *value = TreeFormat(options_);
     return true;
@@ -83,16 +100,19 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
     return true;
   }
   if (property == "recompact.space") {
-    uint64_t live, pinned, pending_bytes, obsolete_bytes;
+    VersionSet::TableBytes sum;
+    uint64_t pending_bytes, obsolete_bytes;
     std::set<uint64_t> known;
-    versions_->CountTableBytes(&live, &pinned, &known);
+    versions_->CountTableBytes(&sum, &known);
     const std::set<uint64_t> pending = pending_outputs_;
     mutex_.Unlock();  // Do not hold up writers while the directory is read
     CountOtherTableBytes(env_, dbname_, known, pending, &pending_bytes,
                          &obsolete_bytes);
     mutex_.Lock();
-    *value = "{\"live_bytes\": " + std::to_string(live) +
-             ", \"pinned_bytes\": " + std::to_string(pinned) +
+    *value = "{\"live_bytes\": " + std::to_string(sum.live) +
+             ", \"frozen_bytes\": " + std::to_string(sum.frozen) +
+             ", \"slice_bytes\": " + std::to_string(sum.in_parts) +
+             ", \"pinned_bytes\": " + std::to_string(sum.pinned) +
              ", \"pending_bytes\": " + std::to_string(pending_bytes) +
              ", \"obsolete_bytes\": " + std::to_string(obsolete_bytes) + "}";
     return true;

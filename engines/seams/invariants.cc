@@ -50,6 +50,7 @@ std::string VersionSet::CheckLevels(const Version& v) const {
 
 std::string VersionSet::CheckVersions(bool idle) const {
   std::map<const FileMetaData*, int> holders;
+  std::set<const PartList*> lists;  // which versions share
   for (const Version* v = dummy_versions_.next_; v != &dummy_versions_;
        v = v->next_) {
     const std::string problem = picker_->Check(*v);
@@ -57,12 +58,20 @@ std::string VersionSet::CheckVersions(bool idle) const {
     for (const auto& files : v->files_) {
       for (const FileMetaData* f : files) holders[f]++;
     }
+    for (const auto& of_level : v->parts_) {
+      for (const auto& parts : of_level) {
+        if (parts == nullptr || !lists.insert(parts.get()).second) continue;
+        for (const TablePart& part : parts->newest_first()) {
+          holders[part.table]++;
+        }
+      }
+    }
   }
   for (const auto& [f, count] : holders) {
     if (f->refs < count || (idle && f->refs != count)) {
       return "table " + std::to_string(f->number) + ": " +
              std::to_string(f->refs) + " references, " + std::to_string(count) +
-             " versions hold it";
+             " holders";
     }
   }
   return "";

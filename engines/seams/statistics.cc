@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "db/version_set.h"
+#include "seams/current_action.h"
 
 namespace leveldb {
 
@@ -23,6 +24,8 @@ const char* const kTickerNames[kNumTickers] = {
     "seek_compaction_count",
     "trivial_move_count",
     "trivial_move_bytes",
+    "link_count",
+    "merge_count",
     "wal_bytes_written",
     "manifest_bytes_written",
     "block_reads",
@@ -46,6 +49,7 @@ const char* const kTickerNames[kNumTickers] = {
 struct ThreadState {
   bool background = false;
   int actions = 0;  // ActionScopes alive
+  const char* action = "";
   uint64_t stage_nanos[kNumStages] = {};
 };
 
@@ -119,6 +123,12 @@ void Statistics::OnCompaction(const Compaction& c, size_t outputs,
   event.inputs_upper = c.num_input_files(0);
   event.inputs_lower = c.num_input_files(1);
   event.bytes_read_upper = InputBytes(c, 0);
+  if (c.parts() != nullptr) {
+    event.type = "merge";
+    event.inputs_upper = c.parts()->newest_first().size();
+    event.bytes_read_upper = c.parts()->bytes();
+    Add(kMergeCount, 1);
+  }
   event.bytes_read_lower = InputBytes(c, 1);
   event.bytes_written = bytes_written;
   event.outputs = outputs;
@@ -146,6 +156,13 @@ void Statistics::OnTrivialMove(const Compaction& c) {
   Event event{"trivial_move", c.reason(), c.level() + 1};
   event.inputs_upper = 1;
   event.outputs = 1;
+  LogEvent(event);
+}
+
+void Statistics::OnLink(const Compaction& c) {
+  Add(kLinkCount, 1);
+  Event event{"link", c.reason(), c.level() + 1};
+  event.inputs_upper = c.num_input_files(0);
   LogEvent(event);
 }
 
@@ -203,7 +220,10 @@ BackgroundScope::BackgroundScope() { thread_state.background = true; }
 
 BackgroundScope::~BackgroundScope() { thread_state.background = false; }
 
-ActionScope::ActionScope() {
+const char* CurrentAction() { return thread_state.action; }
+
+ActionScope::ActionScope(const char* name) : outer_name_(thread_state.action) {
+  thread_state.action = name;
   std::memcpy(outer_nanos_, thread_state.stage_nanos, sizeof(outer_nanos_));
   std::memset(thread_state.stage_nanos, 0, sizeof(thread_state.stage_nanos));
   thread_state.actions++;
@@ -212,6 +232,7 @@ ActionScope::ActionScope() {
 ActionScope::~ActionScope() {
   std::memcpy(thread_state.stage_nanos, outer_nanos_, sizeof(outer_nanos_));
   thread_state.actions--;
+  thread_state.action = outer_name_;
 }
 
 StageTimer::StageTimer(Stage stage)

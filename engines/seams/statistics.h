@@ -30,6 +30,8 @@ enum Ticker {
   kSeekCompactionCount,
   kTrivialMoveCount,
   kTrivialMoveBytes,
+  kLinkCount,
+  kMergeCount,  // of parts of tables, among the compactions
   kWalBytesWritten,
   kManifestBytesWritten,
   kBlockReads,  // of user reads, as are the three that follow
@@ -89,6 +91,9 @@ class Statistics {
   // The only input of "c" was moved down one level.
   void OnTrivialMove(const Compaction& c);
 
+  // The tables of the upper level of "c" were linked to files of the lower one.
+  void OnLink(const Compaction& c);
+
   // The tickers as the members of a JSON object, without the braces.
   std::string TickersAsJson() const;
 
@@ -123,15 +128,16 @@ class BackgroundScope {
   ~BackgroundScope();
 };
 
-// Collects the stage times of one flush or compaction on this thread.  A flush
-// inside a compaction has a scope of its own, so that neither is charged for
-// the other.
+// Collects the stage times of one flush or compaction on this thread, and names
+// it for CurrentAction().  A flush inside a compaction has a scope of its own,
+// so that neither is charged for the other.
 class ActionScope {
  public:
-  ActionScope();
+  explicit ActionScope(const char* name);
   ~ActionScope();
 
  private:
+  const char* outer_name_;
   uint64_t outer_nanos_[kNumStages];
 };
 

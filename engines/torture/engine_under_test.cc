@@ -15,7 +15,7 @@ bool EngineUnderTest::Load(const std::string& path, EngineUnderTest* engine,
   const Json json = Json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.contains("id") ||
       !json.contains("options") || !json.contains("option_sets") ||
-      !json.contains("stock_failures")) {
+      !json.contains("kill_points") || !json.contains("stock_failures")) {
     *error = path + ": not an engine; ./repro torture writes it";
     return false;
   }
@@ -25,6 +25,7 @@ bool EngineUnderTest::Load(const std::string& path, EngineUnderTest* engine,
     engine->option_sets.push_back(
         {set["name"], set["options"].get<OptionMap>()});
   }
+  engine->kill_points = json["kill_points"].get<std::vector<std::string>>();
   engine->stock_failures = json["stock_failures"].get<std::set<std::string>>();
   return true;
 }

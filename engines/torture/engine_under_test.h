@@ -25,6 +25,8 @@ struct EngineUnderTest {
   std::string id;
   OptionMap options;
   std::vector<OptionSet> option_sets;
+  // Where it can be killed, beyond CommonKillPoints().
+  std::vector<std::string> kill_points;
   // Damage after which the unpatched release may answer wrongly.
   std::set<std::string> stock_failures;
 

@@ -86,7 +86,7 @@ class IoErrorTest : public ::testing::TestWithParam<Fault> {
     if (!reopened.ok()) return count;
     const auto difference = history_.Judge(database.get(), synced, issued);
     if (difference && flags.engine.stock_failures.count(kind) > 0) {
-      Report("io_faults_wrong_as_stock", 1);
+      Report("wrong as stock: " + kind, 1);
     } else {
       EXPECT_FALSE(difference) << *difference << "; " << kind << Where(at);
     }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "seams/current_action.h"
 #include "torture/file_type.h"
 
 namespace recompact {
@@ -54,7 +55,7 @@ struct CountedCall {
 
 }  // namespace
 
-const std::vector<std::string>& KillPoints() {
+const std::vector<std::string>& CommonKillPoints() {
   static const auto* const points = new std::vector<std::string>{
       "log.create",      "log.append",      "log.sync",      "log.remove",
       "table.create",    "table.append",    "table.sync",    "table.remove",
@@ -63,12 +64,15 @@ const std::vector<std::string>& KillPoints() {
   return *points;
 }
 
-KillEnv::KillEnv(KillState* state)
-    : EnvWrapper(leveldb::Env::Default()), state_(state) {}
+KillEnv::KillEnv(KillState* state, std::string armed)
+    : EnvWrapper(leveldb::Env::Default()),
+      state_(state),
+      armed_(std::move(armed)) {}
 
 void KillEnv::Pass(const std::string& name, const char* operation) {
-  const int armed = state_->armed;
-  if (armed < 0 || KillPoints()[armed] != FileTypeOf(name) + "." + operation) {
+  if (armed_.empty()) return;
+  const std::string point = FileTypeOf(name) + "." + operation;
+  if (armed_ != point && armed_ != leveldb::CurrentAction() + ("." + point)) {
     return;
   }
   if (state_->countdown.fetch_sub(1) == 0) ::kill(::getpid(), SIGKILL);

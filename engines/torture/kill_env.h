@@ -10,21 +10,22 @@
 namespace recompact {
 
 // Where a process can be killed: right before an operation on a file of a
-// kind, such as "table.sync" or "manifest.append".
-const std::vector<std::string>& KillPoints();
+// kind, such as "table.sync" or "manifest.append".  An engine adds points of
+// its own, which name an action too: "merge.table.sync".
+const std::vector<std::string>& CommonKillPoints();
 
 // What a killed process leaves for its parent, in shared memory.
 struct KillState {
   std::atomic<int> background;  // background calls that were running
-  std::atomic<int> armed;       // index of a kill point; -1 for none
-  std::atomic<int> countdown;   // passes of it before the kill
+  std::atomic<int> countdown;   // passes of the armed point before the kill
 };
 
 // The real file system.  Kills its process at the armed point, and tells
 // whether background work was under way.
 class KillEnv : public leveldb::EnvWrapper {
  public:
-  explicit KillEnv(KillState* state);
+  // Kills at the point "armed", or nowhere if that is empty.
+  KillEnv(KillState* state, std::string armed);
 
   leveldb::Status NewWritableFile(const std::string& name,
                                   leveldb::WritableFile** result) override;
@@ -43,6 +44,7 @@ class KillEnv : public leveldb::EnvWrapper {
                         leveldb::WritableFile** result);
 
   KillState* const state_;
+  const std::string armed_;
 };
 
 }  // namespace recompact

@@ -74,8 +74,9 @@ std::string KillValue(uint64_t version) {
 // One life of the writing process.
 class Life {
  public:
-  Life(Expected* expected, const std::string& path, uint64_t seed)
-      : expected_(expected), env_(&expected->kill), seed_(seed) {
+  Life(Expected* expected, const std::string& path, const std::string& armed,
+       uint64_t seed)
+      : expected_(expected), env_(&expected->kill, armed), seed_(seed) {
     database_ = MakeDatabase("small", &env_, path);
   }
 
@@ -222,27 +223,29 @@ class KillTest : public ::testing::Test {
   }
 
   // Lets a process live until it is killed, at the point "armed" or, if that
-  // is -1, "delay_us" after it began to write.  Returns whether it was killed.
-  bool LiveAndDie(uint64_t seed, int armed, int countdown, int delay_us) {
+  // is empty, "delay_us" after it began to write.  Returns whether it was
+  // killed.
+  bool LiveAndDie(uint64_t seed, const std::string& armed, int countdown,
+                  int delay_us) {
     expected_->kill.background = 0;
-    expected_->kill.armed = armed;
     expected_->kill.countdown = countdown;
     expected_->writes = false;
     const pid_t child = ::fork();
     if (child == 0) {
-      Life life(expected_, path_, seed);
+      Life life(expected_, path_, armed, seed);
       ::_exit(life.Run());
     }
     int status = 0;
     int waited_us = 0;
     bool ended = false;
     while (!ended) {
-      const bool due = armed < 0 && expected_->writes && waited_us >= delay_us;
+      const bool due =
+          armed.empty() && expected_->writes && waited_us >= delay_us;
       if (due || waited_us > kPatienceMs * 1000) ::kill(child, SIGKILL);
       ended = ::waitpid(child, &status, due ? 0 : WNOHANG) == child;
       if (ended) break;
       ::usleep(kPollUs);
-      if (expected_->writes || armed >= 0) waited_us += kPollUs;
+      if (expected_->writes || !armed.empty()) waited_us += kPollUs;
     }
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return true;
     ADD_FAILURE() << (WIFSIGNALED(status)
@@ -261,36 +264,39 @@ class KillTest : public ::testing::Test {
 TEST_F(KillTest, NothingFinishedIsLostAndNoBatchIsTorn) {
   const uint64_t kills = flags.Count(kKills);
   const uint64_t of_a_point = flags.Count(kKillsOfAPoint);
-  const uint64_t points = KillPoints().size();
+  std::vector<std::string> points = CommonKillPoints();
+  points.insert(points.end(), flags.engine.kill_points.begin(),
+                flags.engine.kill_points.end());
   std::mt19937_64 random(flags.seed);
-  std::vector<uint64_t> hits(points);
+  std::vector<uint64_t> hits(points.size());
   uint64_t under_way = 0, done = 0;
   for (uint64_t life = 0; life < kills; life++) {
     // The points in turn, among kills at random moments.
-    const uint64_t turn = life * (points * of_a_point) / kills;
-    const bool at_point = turn != (life + 1) * (points * of_a_point) / kills;
-    const int armed = at_point ? static_cast<int>(turn % points) : -1;
+    const uint64_t in_turn = points.size() * of_a_point;
+    const uint64_t turn = life * in_turn / kills;
+    const bool at_point = turn != (life + 1) * in_turn / kills;
+    const size_t point = turn % points.size();
+    const std::string armed = at_point ? points[point] : "";
     // Only writing happens more than once in every life.
-    const bool often =
-        armed >= 0 && KillPoints()[armed].find(".append") != std::string::npos;
+    const bool often = armed.find(".append") != std::string::npos;
     const int countdown = often ? static_cast<int>(random() % 20) : 0;
     const int delay_us = static_cast<int>(random() % 40'000);
     if (!LiveAndDie(life, armed, countdown, delay_us)) break;
     done++;
     if (expected_->kill.background > 0) under_way++;
-    const bool hit = armed >= 0 && expected_->kill.countdown < 0;
-    if (hit) hits[armed]++;
-    last_ = hit ? KillPoints()[armed] : "a random moment";
+    const bool hit = at_point && expected_->kill.countdown < 0;
+    if (hit) hits[point]++;
+    last_ = hit ? armed : "a random moment";
   }
-  for (uint64_t point = 0; point < points && !HasFailure(); point++) {
-    EXPECT_GE(hits[point], of_a_point) << KillPoints()[point];
+  for (size_t i = 0; i < points.size() && !HasFailure(); i++) {
+    EXPECT_GE(hits[i], of_a_point) << points[i];
   }
   if (!HasFailure()) {
     EXPECT_GE(under_way * 100, done * kLeastUnderWay);
   }
   Report("kills", done);
   Report("kills_while_compacting", under_way);
-  Report("kill_points", points);
+  Report("kill_points", points.size());
 }
 
 }  // namespace

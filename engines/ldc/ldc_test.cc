@@ -1,0 +1,501 @@
+// Link, merge and reading through slices, on trees small enough to know.
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "db/db_impl.h"
+#include "db/filename.h"
+#include "gtest/gtest.h"
+#include "leveldb/cache.h"
+#include "leveldb/env.h"
+#include "leveldb/filter_policy.h"
+#include "util/testutil.h"
+
+namespace leveldb {
+namespace {
+
+std::string Key(int number) {
+  char key[16];
+  std::snprintf(key, sizeof(key), "key%06d", number);
+  return key;
+}
+
+// Every flushed memtable leaves L0 at once: into L1 where it overlaps nothing
+// there, and as slices otherwise.  Nothing leaves L1.
+class LdcTest : public ::testing::Test {
+ protected:
+  LdcTest() : path_(testing::TempDir() + "ldc_test") {
+    options_.create_if_missing = true;
+    options_.compression = kNoCompression;
+    options_.seek_compaction = false;
+    options_.flush_to_l0_only = true;
+    options_.user_key_aligned_outputs = true;
+    options_.l0_compaction_trigger = 1;
+    options_.slice_link_threshold = 100;
+    options_.frozen_bytes_limit_percent = 1000000;
+    DestroyDB(path_, options_);
+  }
+  ~LdcTest() override {
+    db_.reset();
+    DestroyDB(path_, options_);
+  }
+
+  void Open() {
+    const Status s = TryToOpen();
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    WaitUntilIdle();
+  }
+
+  Status TryToOpen() {
+    db_.reset();
+    DB* db = nullptr;
+    const Status s = DB::Open(options_, path_, &db);
+    db_.reset(db);
+    return s;
+  }
+
+  // Writes "value" for each key and flushes them into one table.
+  void Flush(const std::vector<int>& keys, const std::string& value) {
+    for (const int key : keys) Put(key, value);
+    Flush();
+  }
+  void Flush() {
+    static_cast<DBImpl*>(db_.get())->TEST_CompactMemTable();
+    WaitUntilIdle();
+  }
+  void Put(int key, const std::string& value) {
+    ASSERT_TRUE(db_->Put(WriteOptions(), Key(key), value).ok());
+  }
+  void Delete(int key) {
+    ASSERT_TRUE(db_->Delete(WriteOptions(), Key(key)).ok());
+  }
+
+  std::string Get(int key, const Snapshot* snapshot = nullptr) {
+    ReadOptions options;
+    options.snapshot = snapshot;
+    std::string value;
+    const Status s = db_->Get(options, Key(key), &value);
+    return s.ok() ? value : s.IsNotFound() ? "none" : s.ToString();
+  }
+
+  // "1=a 3=b", by an iterator that goes forward and then back again.
+  std::string Scan() {
+    const std::unique_ptr<Iterator> i(db_->NewIterator(ReadOptions()));
+    std::string forward, backward;
+    for (i->SeekToFirst(); i->Valid(); i->Next()) forward += Entry(*i);
+    for (i->SeekToLast(); i->Valid(); i->Prev()) {
+      backward = Entry(*i) + backward;
+    }
+    EXPECT_TRUE(i->status().ok()) << i->status().ToString();
+    EXPECT_EQ(forward, backward);
+    return forward.empty() ? "" : forward.substr(1);
+  }
+
+  std::string Property(const std::string& name) {
+    std::string value;
+    EXPECT_TRUE(db_->GetProperty(name, &value)) << name;
+    return value;
+  }
+
+  uint64_t Number(const std::string& property, const std::string& member) {
+    const std::string json = Property(property);
+    const std::string name = "\"" + member + "\": ";
+    const size_t place = json.find(name);
+    EXPECT_NE(place, std::string::npos) << member << " in " << json;
+    return std::strtoull(json.c_str() + place + name.size(), nullptr, 10);
+  }
+  uint64_t Ticker(const std::string& name) {
+    return Number("recompact.stats", name);
+  }
+
+  int FilesAt(int level) {
+    return std::atoi(
+        Property("leveldb.num-files-at-level" + std::to_string(level)).c_str());
+  }
+
+  std::set<uint64_t> TablesOnDisk() {
+    std::vector<std::string> names;
+    options_.env->GetChildren(path_, &names);
+    std::set<uint64_t> tables;
+    uint64_t number;
+    FileType type;
+    for (const std::string& name : names) {
+      if (ParseFileName(name, &number, &type) && type == kTableFile) {
+        tables.insert(number);
+      }
+    }
+    return tables;
+  }
+
+  void WaitUntilIdle() {
+    while (Property("recompact.idle") != "1") {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ASSERT_EQ(Property("recompact.check"), "");
+  }
+
+  Options options_;
+  const std::string path_;
+  std::unique_ptr<DB> db_;
+
+ private:
+  static std::string Entry(const Iterator& i) {
+    const int key = std::atoi(i.key().ToString().substr(3).c_str());
+    return " " + std::to_string(key) + "=" + i.value().ToString();
+  }
+};
+
+TEST_F(LdcTest, LinkMovesNoData) {
+  Open();
+  Flush({10, 20}, "old");
+  const uint64_t written = Ticker("table_bytes_written");
+  const uint64_t flushed = Ticker("flush_bytes_written");
+  Flush({15}, "new");
+  EXPECT_EQ(Ticker("link_count"), 1u);
+  EXPECT_EQ(Ticker("compaction_count"), 0u);
+  EXPECT_EQ(Ticker("table_bytes_written") - written,
+            Ticker("flush_bytes_written") - flushed);
+  EXPECT_EQ(FilesAt(0), 0);
+  EXPECT_EQ(FilesAt(1), 1);
+  EXPECT_EQ(Property("recompact.tables"), "2");
+  EXPECT_GT(Number("recompact.space", "frozen_bytes"), 0u);
+}
+
+TEST_F(LdcTest, SlicesAreReadBeforeTheirFileAndNewestFirst) {
+  Open();
+  Flush({10, 15, 20}, "a");
+  Flush({10, 15}, "b");
+  Put(15, "c");
+  Delete(20);
+  Flush();
+  EXPECT_EQ(Ticker("link_count"), 2u);
+  EXPECT_EQ(Get(10), "b");
+  EXPECT_EQ(Get(15), "c");
+  EXPECT_EQ(Get(20), "none");
+  EXPECT_EQ(Scan(), "10=b 15=c");
+}
+
+TEST_F(LdcTest, GapsBelongToTheFileAfterThemAndTheEndToTheLast) {
+  Open();
+  Flush({10, 20}, "a");
+  Flush({40, 50}, "a");
+  Flush({5, 15, 25, 45, 55}, "b");
+  EXPECT_EQ(Ticker("link_count"), 1u);
+  for (const int key : {5, 15, 25, 45, 55}) EXPECT_EQ(Get(key), "b") << key;
+  EXPECT_EQ(Scan(), "5=b 10=a 15=b 20=a 25=b 40=a 45=b 50=a 55=b");
+}
+
+TEST_F(LdcTest, SlicesBesideAFileThatMovesInAreFound) {
+  Open();
+  Flush({10, 20}, "a");
+  Flush({15, 25}, "b");  // the slice reaches beyond its file
+  Flush({30, 40}, "c");  // nothing in its way
+  EXPECT_EQ(Ticker("trivial_move_count"), 2u);
+  EXPECT_EQ(Get(22), "none");
+  EXPECT_EQ(Get(25), "b");
+  Flush({22}, "d");  // between the two, inside the slice's range
+  EXPECT_EQ(Ticker("link_count"), 2u);
+  EXPECT_EQ(Get(22), "d");
+  EXPECT_EQ(Scan(), "10=a 15=b 20=a 22=d 25=b 30=c 40=c");
+}
+
+// The slice lies in the gap before its file, and what is between the two is
+// empty: a file there would be behind the slice and before its owner.
+TEST_F(LdcTest, AFileBetweenASliceAndItsOwnerIsLinkedNotMoved) {
+  Open();
+  Flush({5, 8}, "a");
+  Flush({40, 50}, "a");
+  Flush({7, 10, 35}, "b");  // 10 and 35 in front of the second file
+  Flush({36, 38}, "c");
+  EXPECT_EQ(Ticker("link_count"), 2u);
+  Flush({37, 39}, "d");
+  EXPECT_EQ(Scan(), "5=a 7=b 8=a 10=b 35=b 36=c 37=d 38=c 39=d 40=a 50=a");
+}
+
+TEST_F(LdcTest, AFileInsideASliceIsLinkedNotMoved) {
+  Open();
+  Flush({10, 20}, "a");
+  Flush({15, 25}, "b");
+  Flush({23, 25}, "c");  // overlaps no file, but the slice
+  EXPECT_EQ(Ticker("trivial_move_count"), 1u);
+  EXPECT_EQ(Get(25), "c");
+  EXPECT_EQ(Scan(), "10=a 15=b 20=a 23=c 25=c");
+}
+
+TEST_F(LdcTest, BoundaryKeysAreInOneSliceOnly) {
+  Open();
+  Flush({10, 20}, "a");
+  Flush({21, 30}, "a");
+  Flush({31, 40}, "a");
+  Flush({10, 20, 21, 30, 31, 40}, "b");
+  EXPECT_EQ(Ticker("link_count"), 1u);
+  for (const int key : {10, 20, 21, 30, 31, 40}) {
+    EXPECT_EQ(Get(key), "b") << key;
+  }
+  EXPECT_EQ(Scan(), "10=b 20=b 21=b 30=b 31=b 40=b");
+  db_->CompactRange(nullptr, nullptr);
+  WaitUntilIdle();
+  EXPECT_EQ(Scan(), "10=b 20=b 21=b 30=b 31=b 40=b");
+}
+
+// Algorithm 1 would freeze it without a reference and lose it.
+TEST_F(LdcTest, AFileThatTouchesNothingMovesDown) {
+  Open();
+  Flush({10, 20}, "a");
+  Flush({40, 50}, "a");
+  Flush({25, 35}, "b");
+  EXPECT_EQ(Ticker("link_count"), 0u);
+  EXPECT_EQ(FilesAt(1), 3);
+  EXPECT_EQ(Scan(), "10=a 20=a 25=b 35=b 40=a 50=a");
+}
+
+// Algorithm 1 merges inside the loop of links: the first merge would take the
+// only reference and remove the table before its other slices are linked.
+TEST_F(LdcTest, EverySliceIsLinkedBeforeTheFirstMerge) {
+  options_.slice_link_threshold = 1;
+  Open();
+  Flush({10, 20}, "a");
+  Flush({30, 40}, "a");
+  Flush({50, 60}, "a");
+  Flush({15, 35, 55}, "b");
+  EXPECT_EQ(Ticker("link_count"), 1u);
+  EXPECT_EQ(Ticker("merge_count"), 3u);
+  EXPECT_EQ(Scan(), "10=a 15=b 20=a 30=a 35=b 40=a 50=a 55=b 60=a");
+  EXPECT_EQ(Number("recompact.space", "frozen_bytes"), 0u);
+}
+
+TEST_F(LdcTest, AMergeComesWithAsManySlicesAsTheThreshold) {
+  options_.slice_link_threshold = 3;
+  Open();
+  Flush({10, 20}, "a");
+  Flush({10}, "b");
+  Flush({10}, "c");
+  EXPECT_EQ(Ticker("merge_count"), 0u);
+  Flush({10}, "d");
+  EXPECT_EQ(Ticker("merge_count"), 1u);
+  EXPECT_EQ(Scan(), "10=d 20=a");
+}
+
+TEST_F(LdcTest, AMergeComesWithAsManyBytesAsTheFile) {
+  options_.slice_link_bytes_percent = 100;
+  options_.block_size = 1024;
+  Open();
+  Flush({10, 11, 12, 13}, std::string(2000, 'a'));
+  Flush({10, 11}, std::string(2000, 'b'));
+  EXPECT_EQ(Ticker("merge_count"), 0u);
+  Flush({11, 12, 13}, std::string(2000, 'c'));
+  EXPECT_EQ(Ticker("merge_count"), 1u);
+}
+
+TEST_F(LdcTest, FrozenTablesGoWithTheirLastSlice) {
+  options_.slice_link_threshold = 2;
+  Open();
+  Flush({10, 20}, "a");
+  Flush({30, 40}, "a");
+  Flush({15, 35}, "b");  // one slice for each
+  const std::set<uint64_t> linked = TablesOnDisk();
+  Flush({15}, "c");  // the first file is full
+  EXPECT_EQ(Ticker("merge_count"), 1u);
+  const uint64_t frozen = *linked.rbegin();
+  EXPECT_EQ(TablesOnDisk().count(frozen), 1u);
+  EXPECT_EQ(Get(35), "b");
+  Flush({35}, "d");  // and now the second
+  EXPECT_EQ(Ticker("merge_count"), 2u);
+  EXPECT_EQ(TablesOnDisk().count(frozen), 0u);
+  EXPECT_EQ(Number("recompact.space", "frozen_bytes"), 0u);
+  EXPECT_EQ(Scan(), "10=a 15=c 20=a 30=a 35=d 40=a");
+}
+
+TEST_F(LdcTest, SnapshotsLiveThroughLinkAndMerge) {
+  options_.slice_link_threshold = 3;
+  Open();
+  Flush({10, 20}, "a");
+  const Snapshot* const first = db_->GetSnapshot();
+  Flush({10}, "b");
+  const Snapshot* const second = db_->GetSnapshot();
+  Delete(10);
+  Flush();
+  const auto expect = [&] {
+    EXPECT_EQ(Get(10, first), "a");
+    EXPECT_EQ(Get(10, second), "b");
+    EXPECT_EQ(Get(10), "none");
+  };
+  expect();
+  Flush({20}, "c");
+  EXPECT_EQ(Ticker("merge_count"), 1u);
+  expect();
+  db_->ReleaseSnapshot(first);
+  db_->ReleaseSnapshot(second);
+  db_->CompactRange(nullptr, nullptr);
+  WaitUntilIdle();
+  EXPECT_EQ(Scan(), "20=c");
+}
+
+TEST_F(LdcTest, DeletingAWholeFileLeavesNoFile) {
+  options_.slice_link_threshold = 1;
+  Open();
+  Flush({10, 20}, "a");
+  Delete(10);
+  Delete(20);
+  Flush();
+  EXPECT_EQ(Ticker("merge_count"), 1u);
+  EXPECT_EQ(FilesAt(1), 0);
+  EXPECT_EQ(Scan(), "");
+  EXPECT_EQ(TablesOnDisk().size(), 0u);
+}
+
+// A merge must not drop a deletion while a slice further down holds the key.
+TEST_F(LdcTest, DeletionsOutliveWhatSlicesFurtherDownHold) {
+  options_.level_base_bytes = 20000;
+  options_.fanout = 1000;
+  Open();
+  const std::string large(8000, 'x');
+  Flush({10, 20}, large);
+  Flush({30, 40}, large);
+  Flush({50, 60}, large);
+  ASSERT_GT(FilesAt(2), 0);  // L1 was over its limit
+  Flush({10, 15, 20}, large);
+  Flush({12, 15, 18}, large);
+  Flush({14, 15, 16}, large);
+  for (int key = 10; key <= 60; key++) Delete(key);
+  Flush();
+  db_->CompactRange(nullptr, nullptr);
+  WaitUntilIdle();
+  EXPECT_EQ(Scan(), "");
+}
+
+TEST_F(LdcTest, FilesOfL0AreLinkedOldestFirst) {
+  options_.l0_compaction_trigger = 5;
+  Open();
+  for (int i = 0; i < 5; i++) Flush({10, 20}, "base");
+  ASSERT_EQ(FilesAt(0), 0);
+  for (const char* value : {"a", "b", "c", "d"}) Flush({10, 20}, value);
+  EXPECT_EQ(FilesAt(0), 4);
+  Flush({10}, "e");
+  EXPECT_EQ(FilesAt(0), 0);
+  EXPECT_EQ(Ticker("link_count"), 1u);
+  EXPECT_EQ(Get(10), "e");
+  EXPECT_EQ(Get(20), "d");
+  EXPECT_EQ(Scan(), "10=e 20=d");
+}
+
+TEST_F(LdcTest, TooManyFrozenBytesForceAMerge) {
+  options_.frozen_bytes_limit_percent = 50;
+  Open();
+  Flush({10, 20, 30, 40}, std::string(3000, 'a'));
+  Flush({10}, std::string(3000, 'b'));
+  EXPECT_EQ(Ticker("merge_count"), 0u);
+  Flush({20, 30}, std::string(3000, 'c'));
+  EXPECT_EQ(Ticker("merge_count"), 1u);
+  EXPECT_EQ(Number("recompact.space", "frozen_bytes"), 0u);
+}
+
+TEST_F(LdcTest, WhereEveryFileHasSlicesOneIsMerged) {
+  Open();
+  Flush({10, 20}, std::string(3000, 'a'));
+  Flush({15}, "b");
+  // L1 is over its limit from now on, and its only file has a slice.
+  options_.level_base_bytes = 1000;
+  Open();
+  EXPECT_EQ(Ticker("merge_count"), 1u);
+  EXPECT_EQ(FilesAt(1), 0);
+  EXPECT_EQ(Get(15), "b");
+  EXPECT_EQ(Get(20), std::string(3000, 'a'));
+}
+
+TEST_F(LdcTest, SlicesSurviveAReopen) {
+  Open();
+  Flush({10, 20}, "a");
+  Flush({30, 40}, "a");
+  Flush({15, 20, 25, 45}, "b");
+  Flush({15}, "c");
+  const std::string before = Scan();
+  for (int i = 0; i < 2; i++) {  // The second reads what the first wrote
+    Open();
+    EXPECT_EQ(Scan(), before);
+    EXPECT_EQ(Property("recompact.tables"), "4");
+    EXPECT_EQ(Get(15), "c");
+  }
+}
+
+TEST_F(LdcTest, CompactRangeLeavesNothingFrozen) {
+  Open();
+  Flush({10, 20}, "a");
+  Flush({30, 40}, "a");
+  Flush({5, 15, 25, 35, 45}, "b");
+  Flush({15, 35}, "c");
+  db_->CompactRange(nullptr, nullptr);
+  WaitUntilIdle();
+  EXPECT_EQ(Number("recompact.space", "frozen_bytes"), 0u);
+  EXPECT_EQ(Scan(), "5=b 10=a 15=c 20=a 25=b 30=a 35=c 40=a 45=b");
+}
+
+TEST_F(LdcTest, ApproximateSizesCountSlices) {
+  options_.block_size = 1024;
+  Open();
+  Flush({10, 20, 30, 40}, std::string(2000, 'a'));
+  const auto sizes = [&](int from, int to) {
+    const std::string begin = Key(from), end = Key(to);
+    const Range range(begin, end);
+    uint64_t size;
+    db_->GetApproximateSizes(&range, 1, &size);
+    return size;
+  };
+  const uint64_t low = sizes(0, 25), high = sizes(25, 99);
+  Flush({31, 32, 33, 34, 40}, std::string(2000, 'b'));
+  EXPECT_EQ(Ticker("link_count"), 1u);
+  EXPECT_EQ(sizes(0, 25), low);
+  EXPECT_GT(sizes(25, 99), high + 5 * 1900);
+  EXPECT_EQ(sizes(0, 25) + sizes(25, 99), sizes(0, 99));
+}
+
+TEST_F(LdcTest, BloomFiltersSpareSlices) {
+  const std::unique_ptr<const FilterPolicy> filter(NewBloomFilterPolicy(10));
+  options_.filter_policy = filter.get();
+  Open();
+  Flush({10, 20}, "a");
+  Flush({11, 19}, "b");
+  const uint64_t negatives = Ticker("bloom_negatives");
+  const uint64_t reads = Ticker("block_reads") + Ticker("block_cache_hits");
+  EXPECT_EQ(Get(20), "a");  // outside the slice's range: it is not asked
+  EXPECT_EQ(Ticker("bloom_negatives"), negatives);
+  EXPECT_EQ(Get(15), "none");  // neither filter has it
+  EXPECT_EQ(Ticker("bloom_negatives"), negatives + 2);
+  EXPECT_EQ(Ticker("block_reads") + Ticker("block_cache_hits"), reads + 1);
+  db_.reset();
+}
+
+TEST_F(LdcTest, ALinkToAMissingTableIsToldAtOpen) {
+  Open();
+  Flush({10, 20}, "a");
+  Flush({15}, "b");
+  db_.reset();
+  const uint64_t frozen = *TablesOnDisk().rbegin();
+  const std::string name = TableFileName(path_, frozen);
+  const std::string away = path_ + ".away";
+  ASSERT_TRUE(options_.env->RenameFile(name, away).ok());
+  const Status s = TryToOpen();
+  EXPECT_TRUE(s.IsCorruption()) << s.ToString();
+  EXPECT_NE(s.ToString().find(std::to_string(frozen)), std::string::npos)
+      << s.ToString();
+  ASSERT_TRUE(options_.env->RenameFile(away, name).ok());
+  Open();  // Nothing else was lost
+  EXPECT_EQ(Scan(), "10=a 15=b 20=a");
+}
+
+TEST_F(LdcTest, AThresholdBelowOneIsRefused) {
+  options_.slice_link_threshold = 0;
+  const Status s = TryToOpen();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_NE(s.ToString().find("slice_link_threshold"), std::string::npos)
+      << s.ToString();
+  EXPECT_FALSE(options_.env->FileExists(CurrentFileName(path_)));
+}
+
+}  // namespace
+}  // namespace leveldb

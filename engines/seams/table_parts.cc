@@ -1,0 +1,485 @@
+#include "seams/table_parts.h"
+
+#include <algorithm>
+
+#include "db/table_cache.h"
+#include "db/version_set.h"
+#include "table/merger.h"
+#include "table/two_level_iterator.h"
+#include "util/coding.h"
+
+namespace leveldb {
+
+namespace {
+
+// After every entry of the user key.
+InternalKey LastOf(const Slice& user_key) {
+  return InternalKey(user_key, 0, static_cast<ValueType>(0));
+}
+
+// Before every entry of the user key.
+InternalKey FirstOf(const Slice& user_key) {
+  return InternalKey(user_key, kMaxSequenceNumber, kValueTypeForSeek);
+}
+
+// Where the range of the part begins, as a place between entries.
+InternalKey PlaceOfBegin(const TablePart& part) {
+  return part.excludes_begin ? LastOf(part.begin) : FirstOf(part.begin);
+}
+
+bool IsBeforeRange(const Comparator* user_comparator, const Slice& user_key,
+                   const TablePart& part) {
+  const int order = user_comparator->Compare(user_key, part.begin);
+  return part.excludes_begin ? order <= 0 : order < 0;
+}
+
+bool IsAfterRange(const Comparator* user_comparator, const Slice& user_key,
+                  const TablePart& part) {
+  return user_comparator->Compare(user_key, part.end) > 0;
+}
+
+// The entries of a table that lie in the range of a part.
+class PartIterator : public Iterator {
+ public:
+  PartIterator(const InternalKeyComparator& comparator, const TablePart& part,
+               Iterator* table)
+      : comparator_(comparator),
+        begin_(PlaceOfBegin(part)),
+        end_(LastOf(part.end)),
+        table_(table) {}
+
+  bool Valid() const override { return valid_; }
+  Slice key() const override { return table_->key(); }
+  Slice value() const override { return table_->value(); }
+  Status status() const override { return table_->status(); }
+
+  void Seek(const Slice& target) override {
+    const bool before = comparator_.Compare(target, begin_.Encode()) < 0;
+    table_->Seek(before ? begin_.Encode() : target);
+    SkipBegin();
+  }
+  void SeekToFirst() override {
+    table_->Seek(begin_.Encode());
+    SkipBegin();
+  }
+  void SeekToLast() override {
+    table_->Seek(end_.Encode());
+    if (!table_->Valid()) {
+      table_->SeekToLast();
+    } else if (comparator_.Compare(table_->key(), end_.Encode()) > 0) {
+      table_->Prev();
+    }
+    Check();
+  }
+  void Next() override {
+    table_->Next();
+    Check();
+  }
+  void Prev() override {
+    table_->Prev();
+    Check();
+  }
+
+ private:
+  // The place right after a user key can itself be that of an entry, one with
+  // the sequence number 0.
+  void SkipBegin() {
+    if (table_->Valid() &&
+        comparator_.Compare(table_->key(), begin_.Encode()) == 0) {
+      table_->Next();
+    }
+    Check();
+  }
+
+  void Check() {
+    valid_ = table_->Valid() &&
+             comparator_.Compare(table_->key(), begin_.Encode()) > 0 &&
+             comparator_.Compare(table_->key(), end_.Encode()) <= 0;
+  }
+
+  const InternalKeyComparator comparator_;
+  const InternalKey begin_;  // right before the first entry
+  const InternalKey end_;    // at or after the last entry
+  const std::unique_ptr<Iterator> table_;
+  bool valid_ = false;
+};
+
+}  // namespace
+
+bool TablePart::Covers(const Comparator* user_comparator,
+                       const Slice& user_key) const {
+  return !IsBeforeRange(user_comparator, user_key, *this) &&
+         !IsAfterRange(user_comparator, user_key, *this);
+}
+
+PartList::PartList(VersionSet* versions, const FileMetaData& file,
+                   std::vector<TablePart> newest_first)
+    : versions_(versions), parts_(std::move(newest_first)) {
+  const Comparator* const user_comparator = versions_->icmp_.user_comparator();
+  range_.begin = file.smallest.user_key().ToString();
+  range_.end = file.largest.user_key().ToString();
+  for (const TablePart& part : parts_) {
+    part.table->refs++;
+    range_.bytes += part.bytes;
+    const int order = user_comparator->Compare(part.begin, range_.begin);
+    if (order < 0 || (order == 0 && !part.excludes_begin)) {
+      range_.begin = part.begin;
+      range_.excludes_begin = part.excludes_begin;
+    }
+    if (user_comparator->Compare(part.end, range_.end) > 0) {
+      range_.end = part.end;
+    }
+  }
+  limit_ = LastOf(range_.end);
+}
+
+PartList::~PartList() {
+  for (const TablePart& part : parts_) {
+    if (--part.table->refs == 0) versions_->DropFile(part.table);
+  }
+}
+
+PartsBuilder::PartsBuilder(VersionSet* versions, const Version* base)
+    : versions_(versions), base_(base) {}
+
+PartsBuilder::~PartsBuilder() {
+  for (const auto& [number, table] : tables_) {
+    if (--table->refs == 0) versions_->DropFile(table);
+  }
+}
+
+void PartsBuilder::Apply(const VersionEdit& edit) {
+  for (const FileOfLevel& file : edit.deleted_files_) {
+    changed_[file].clear();
+  }
+  for (const FileMetaData& held : edit.held_tables_) {
+    FileMetaData*& table = tables_[held.number];
+    if (table != nullptr) continue;
+    table = new FileMetaData(held);
+    table->refs = 1;
+    versions_->metadata_of_table_[held.number]++;
+  }
+  for (const PartRecord& record : edit.new_parts_) {
+    const auto table = tables_.find(record.table);
+    if (table == tables_.end()) {
+      status_ = Status::Corruption("part of a table that is not kept");
+      return;
+    }
+    const FileOfLevel file(record.level, record.file);
+    if (changed_.count(file) == 0) changed_[file] = PartsInBase(file);
+    TablePart part = record.part;
+    part.table = table->second;
+    changed_[file].insert(changed_[file].begin(), std::move(part));
+    versions_->last_part_age_ =
+        std::max(versions_->last_part_age_, record.part.age);
+  }
+}
+
+std::vector<TablePart> PartsBuilder::PartsInBase(
+    const FileOfLevel& file) const {
+  const auto& [level, number] = file;
+  for (size_t i = 0; i < base_->parts_[level].size(); i++) {
+    if (base_->files_[level][i]->number == number) {
+      const PartList* const parts = base_->PartsOf(level, i);
+      return parts == nullptr ? std::vector<TablePart>()
+                              : parts->newest_first();
+    }
+  }
+  return {};
+}
+
+void PartsBuilder::SaveTo(Version* v) {
+  for (int level = 0; level < config::kNumLevels; level++) {
+    const std::vector<FileMetaData*>& files = v->files_[level];
+    const std::vector<FileMetaData*>& base_files = base_->files_[level];
+    const std::vector<SharedList>& base_parts = base_->parts_[level];
+    std::vector<SharedList> parts(files.size());
+    bool any = false;
+    size_t base = 0;  // Both are in order, and share their metadata
+    for (size_t i = 0; i < files.size(); i++) {
+      const auto changed = changed_.find({level, files[i]->number});
+      if (changed != changed_.end()) {
+        if (!changed->second.empty()) {
+          parts[i] = std::make_shared<const PartList>(
+              versions_, *files[i], std::move(changed->second));
+        }
+        changed_.erase(changed);
+      } else if (!base_parts.empty()) {
+        while (base < base_files.size() && base_files[base] != files[i] &&
+               versions_->icmp_.Compare(base_files[base]->smallest,
+                                        files[i]->smallest) <= 0) {
+          base++;
+        }
+        if (base < base_files.size() && base_files[base] == files[i]) {
+          parts[i] = base_parts[base];
+        }
+      }
+      any |= parts[i] != nullptr;
+    }
+    if (any) v->parts_[level] = std::move(parts);
+  }
+  for (const auto& [file, parts] : changed_) {
+    if (!parts.empty()) {
+      status_ = Status::Corruption(
+          "part in front of a table that is not in "
+          "its level");
+    }
+  }
+}
+
+// Version ---------------------------------------------------------------------
+
+const InternalKey& Version::LimitOf(int level, size_t i) const {
+  const PartList* const parts = PartsOf(level, i);
+  return parts == nullptr ? files_[level][i]->largest : parts->limit();
+}
+
+size_t Version::FindEntry(int level, const Slice& internal_key) const {
+  if (parts_[level].empty()) {
+    return FindFile(vset_->icmp_, files_[level], internal_key);
+  }
+  size_t left = 0;
+  size_t right = files_[level].size();
+  while (left < right) {
+    const size_t middle = (left + right) / 2;
+    const Slice limit = LimitOf(level, middle).Encode();
+    if (vset_->icmp_.InternalKeyComparator::Compare(limit, internal_key) < 0) {
+      left = middle + 1;
+    } else {
+      right = middle;
+    }
+  }
+  return right;
+}
+
+bool Version::ForEachPart(int level, size_t i, const Slice& user_key, void* arg,
+                          bool (*func)(void*, int, FileMetaData*)) const {
+  const PartList* const parts = PartsOf(level, i);
+  if (parts == nullptr) return true;
+  const Comparator* const user_comparator = vset_->icmp_.user_comparator();
+  for (const TablePart& part : parts->newest_first()) {
+    if (part.Covers(user_comparator, user_key) &&
+        !(*func)(arg, level, part.table)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Version::PartsOverlap(int level, const Slice* smallest_user_key,
+                           const Slice* largest_user_key) const {
+  const Comparator* const user_comparator = vset_->icmp_.user_comparator();
+  for (const auto& parts : parts_[level]) {
+    if (parts == nullptr) continue;
+    if (smallest_user_key != nullptr &&
+        IsAfterRange(user_comparator, *smallest_user_key, parts->range())) {
+      continue;
+    }
+    if (largest_user_key != nullptr &&
+        IsBeforeRange(user_comparator, *largest_user_key, parts->range())) {
+      continue;
+    }
+    return true;
+  }
+  return false;
+}
+
+bool Version::PartsMayHold(int level, const Slice& user_key) const {
+  if (parts_[level].empty()) return false;
+  const size_t i = FindEntry(level, FirstOf(user_key).Encode());
+  const PartList* const parts =
+      i < files_[level].size() ? PartsOf(level, i) : nullptr;
+  return parts != nullptr &&
+         parts->range().Covers(vset_->icmp_.user_comparator(), user_key);
+}
+
+uint64_t Version::BytesOfPartsBefore(int level, const InternalKey& key) const {
+  const Comparator* const user_comparator = vset_->icmp_.user_comparator();
+  uint64_t bytes = 0;
+  for (const auto& parts : parts_[level]) {
+    if (parts == nullptr) continue;
+    for (const TablePart& part : parts->newest_first()) {
+      if (IsBeforeRange(user_comparator, key.user_key(), part)) continue;
+      if (IsAfterRange(user_comparator, key.user_key(), part)) {
+        bytes += part.bytes;
+        continue;
+      }
+      TablePart before = part;
+      before.end = key.user_key().ToString();
+      bytes += std::min(part.bytes, vset_->EstimateBytes(before));
+    }
+  }
+  return bytes;
+}
+
+// The numbers of the files of a level; a key is the limit of a file and its
+// parts, a value the number of the file in the level.
+class Version::EntryNumIterator : public Iterator {
+ public:
+  EntryNumIterator(const Version* version, int level)
+      : version_(version),
+        level_(level),
+        count_(version->files_[level].size()),
+        index_(count_) {}
+
+  bool Valid() const override { return index_ < count_; }
+  void Seek(const Slice& target) override {
+    index_ = version_->FindEntry(level_, target);
+  }
+  void SeekToFirst() override { index_ = 0; }
+  void SeekToLast() override { index_ = count_ == 0 ? 0 : count_ - 1; }
+  void Next() override { index_++; }
+  void Prev() override { index_ = index_ == 0 ? count_ : index_ - 1; }
+  Slice key() const override {
+    return version_->LimitOf(level_, index_).Encode();
+  }
+  Slice value() const override {
+    EncodeFixed32(value_, static_cast<uint32_t>(level_));
+    EncodeFixed64(value_ + 4, index_);
+    return Slice(value_, sizeof(value_));
+  }
+  Status status() const override { return Status::OK(); }
+
+  static Iterator* Open(void* version, const ReadOptions& options,
+                        const Slice& value) {
+    const auto* const v = static_cast<const Version*>(version);
+    const uint32_t level = DecodeFixed32(value.data());
+    const uint64_t i = DecodeFixed64(value.data() + 4);
+    return NewIteratorWithParts(v->vset_->table_cache_, v->vset_->icmp_,
+                                options, *v->files_[level][i],
+                                v->PartsOf(level, i));
+  }
+
+ private:
+  const Version* const version_;
+  const int level_;
+  const size_t count_;
+  size_t index_;
+  mutable char value_[12];
+};
+
+Iterator* Version::NewIteratorOverParts(const ReadOptions& options,
+                                        int level) const {
+  return NewTwoLevelIterator(new EntryNumIterator(this, level),
+                             &EntryNumIterator::Open,
+                             const_cast<Version*>(this), options);
+}
+
+uint64_t VersionSet::EstimateBytes(const TablePart& part) const {
+  Table* table;
+  const std::unique_ptr<Iterator> iterator(table_cache_->NewIterator(
+      ReadOptions(), part.table->number, part.table->file_size, &table));
+  if (table == nullptr) return 0;  // The error comes back when it is read
+  const uint64_t begin =
+      table->ApproximateOffsetOf(PlaceOfBegin(part).Encode());
+  const uint64_t end =
+      IsAfterRange(icmp_.user_comparator(), part.table->largest.user_key(),
+                   part)
+          ? table->ApproximateOffsetOf(LastOf(part.end).Encode())
+          : part.table->file_size;
+  return end > begin ? end - begin : 0;
+}
+
+Iterator* NewIteratorWithParts(TableCache* tables,
+                               const InternalKeyComparator& comparator,
+                               const ReadOptions& options,
+                               const FileMetaData& file,
+                               const PartList* parts) {
+  Iterator* const base =
+      tables->NewIterator(options, file.number, file.file_size);
+  if (parts == nullptr) return base;
+  std::vector<Iterator*> sources;
+  for (const TablePart& part : parts->newest_first()) {
+    sources.push_back(
+        new PartIterator(comparator, part,
+                         tables->NewIterator(options, part.table->number,
+                                             part.table->file_size)));
+  }
+  sources.push_back(base);
+  return NewMergingIterator(&comparator, sources.data(),
+                            static_cast<int>(sources.size()));
+}
+
+// MANIFEST --------------------------------------------------------------------
+
+void VersionEdit::HoldTable(const FileMetaData& table) {
+  held_tables_.push_back(table);
+}
+
+void VersionEdit::AddPart(int level, uint64_t file, const TablePart& part) {
+  new_parts_.push_back({level, file, part.table->number, part});
+  new_parts_.back().part.table = nullptr;
+}
+
+void VersionEdit::EncodeParts(std::string* dst) const {
+  for (const FileMetaData& f : held_tables_) {
+    PutVarint32(dst, kHeldTableTag);
+    PutVarint64(dst, f.number);
+    PutVarint64(dst, f.file_size);
+    PutLengthPrefixedSlice(dst, f.smallest.Encode());
+    PutLengthPrefixedSlice(dst, f.largest.Encode());
+  }
+  for (const PartRecord& record : new_parts_) {
+    PutVarint32(dst, kTablePartTag);
+    PutVarint32(dst, static_cast<uint32_t>(record.level));
+    PutVarint64(dst, record.file);
+    PutVarint64(dst, record.table);
+    PutLengthPrefixedSlice(dst, record.part.begin);
+    PutVarint32(dst, record.part.excludes_begin ? 1 : 0);
+    PutLengthPrefixedSlice(dst, record.part.end);
+    PutVarint64(dst, record.part.bytes);
+    PutVarint64(dst, record.part.age);
+  }
+}
+
+bool VersionEdit::DecodePart(uint32_t tag, Slice* input) {
+  Slice first, second;
+  if (tag == kHeldTableTag) {
+    FileMetaData f;
+    if (!GetVarint64(input, &f.number) || !GetVarint64(input, &f.file_size) ||
+        !GetLengthPrefixedSlice(input, &first) ||
+        !GetLengthPrefixedSlice(input, &second) ||
+        !f.smallest.DecodeFrom(first) || !f.largest.DecodeFrom(second)) {
+      return false;
+    }
+    held_tables_.push_back(f);
+    return true;
+  }
+  PartRecord record;
+  uint32_t level, excludes_begin;
+  if (tag != kTablePartTag || !GetVarint32(input, &level) ||
+      level >= static_cast<uint32_t>(config::kNumLevels) ||
+      !GetVarint64(input, &record.file) || !GetVarint64(input, &record.table) ||
+      !GetLengthPrefixedSlice(input, &first) ||
+      !GetVarint32(input, &excludes_begin) ||
+      !GetLengthPrefixedSlice(input, &second) ||
+      !GetVarint64(input, &record.part.bytes) ||
+      !GetVarint64(input, &record.part.age)) {
+    return false;
+  }
+  record.level = static_cast<int>(level);
+  record.part.begin = first.ToString();
+  record.part.excludes_begin = excludes_begin != 0;
+  record.part.end = second.ToString();
+  new_parts_.push_back(record);
+  return true;
+}
+
+void VersionSet::AddParts(const Version& v, VersionEdit* edit) const {
+  std::map<uint64_t, const FileMetaData*> tables;
+  for (int level = 0; level < config::kNumLevels; level++) {
+    for (size_t i = 0; i < v.parts_[level].size(); i++) {
+      const PartList* const parts = v.PartsOf(level, i);
+      if (parts == nullptr) continue;
+      const std::vector<TablePart>& newest_first = parts->newest_first();
+      for (auto part = newest_first.rbegin(); part != newest_first.rend();
+           ++part) {
+        tables[part->table->number] = part->table;
+        edit->AddPart(level, v.files_[level][i]->number, *part);
+      }
+    }
+  }
+  for (const auto& [number, table] : tables) edit->HoldTable(*table);
+}
+
+}  // namespace leveldb

@@ -1,0 +1,123 @@
+#ifndef RECOMPACT_ENGINES_SEAMS_TABLE_PARTS_H_
+#define RECOMPACT_ENGINES_SEAMS_TABLE_PARTS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/dbformat.h"
+#include "leveldb/iterator.h"
+#include "leveldb/options.h"
+#include "leveldb/slice.h"
+#include "leveldb/status.h"
+
+namespace leveldb {
+
+struct FileMetaData;
+class TableCache;
+class Version;
+class VersionEdit;
+class VersionSet;
+
+// A range of user keys of a table.  The table belongs to no level: its parts
+// lie in front of files of a level and hold newer versions than they do.
+struct TablePart {
+  bool Covers(const Comparator* user_comparator, const Slice& user_key) const;
+
+  std::string begin;            // first user key of the range, ...
+  bool excludes_begin = false;  // ... which then starts right after it
+  std::string end;              // last user key of the range
+  uint64_t bytes = 0;           // that it takes in the table, about
+  uint64_t age = 0;             // later parts have larger ones
+  FileMetaData* table = nullptr;
+};
+
+// The parts in front of one file.  Versions share it.  It holds a reference to
+// the table of each part, and so keeps the tables.
+//
+// REQUIRES: the lock of the database is held when one is made or destroyed.
+class PartList {
+ public:
+  // "newest_first" is not empty.
+  PartList(VersionSet* versions, const FileMetaData& file,
+           std::vector<TablePart> newest_first);
+  PartList(const PartList&) = delete;
+  PartList& operator=(const PartList&) = delete;
+  ~PartList();
+
+  const std::vector<TablePart>& newest_first() const { return parts_; }
+
+  // The range that the file is responsible for: from the smallest key of its
+  // own and its parts to the largest.  No other file of the level, and none of
+  // its parts, may lie inside, even where it is empty.
+  const TablePart& range() const { return range_; }
+
+  // The end of that range; not before any entry of the file or a part.
+  const InternalKey& limit() const { return limit_; }
+
+  // Of all parts together.
+  uint64_t bytes() const { return range_.bytes; }
+
+ private:
+  VersionSet* const versions_;
+  const std::vector<TablePart> parts_;
+  TablePart range_;
+  InternalKey limit_;
+};
+
+// Changes to the parts of a version, collected from edits.
+//
+// A file that leaves its level loses the parts in front of it, and a table
+// without a part that is left is not kept: an edit says neither.
+//
+// REQUIRES: the lock of the database is held while it lives.
+class PartsBuilder {
+ public:
+  PartsBuilder(VersionSet* versions, const Version* base);
+  PartsBuilder(const PartsBuilder&) = delete;
+  PartsBuilder& operator=(const PartsBuilder&) = delete;
+  ~PartsBuilder();
+
+  void Apply(const VersionEdit& edit);
+
+  // REQUIRES: the levels of *v are complete
+  void SaveTo(Version* v);
+
+  // Corruption, if an edit names a table or a file that is not there.
+  const Status& status() const { return status_; }
+
+ private:
+  using FileOfLevel = std::pair<int, uint64_t>;  // level, file number
+  using SharedList = std::shared_ptr<const PartList>;
+
+  // What the base has in front of the file, newest first.
+  std::vector<TablePart> PartsInBase(const FileOfLevel& file) const;
+
+  VersionSet* const versions_;
+  const Version* const base_;
+  std::map<uint64_t, FileMetaData*> tables_;
+  std::map<FileOfLevel, std::vector<TablePart>> changed_;  // newest first
+  Status status_;
+};
+
+// A part as an edit has it, by file numbers.
+struct PartRecord {
+  int level;
+  uint64_t file;  // that the part lies in front of
+  uint64_t table;
+  TablePart part;
+};
+
+// An iterator over the entries of "file" and of the parts in front of it,
+// merged; "parts" may be nullptr.
+Iterator* NewIteratorWithParts(TableCache* tables,
+                               const InternalKeyComparator& comparator,
+                               const ReadOptions& options,
+                               const FileMetaData& file, const PartList* parts);
+
+}  // namespace leveldb
+
+#endif  // RECOMPACT_ENGINES_SEAMS_TABLE_PARTS_H_
