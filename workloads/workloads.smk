@@ -27,7 +27,7 @@ rule write_trace:
         "build/traces/{trace}.trace",
     log:
         "build/logs/trace_{trace}.log",
-    priority: FIRST # a run whose trace is late would lose its place among the others
+    priority: FIRST  # a run whose trace is late would lose its place among the others
     params:
         scale=scale,
     shell:
