@@ -43,27 +43,33 @@ foreach(source IN LISTS engine_tests)
   add_test(NAME engine.${name} COMMAND ${name})
 endforeach()
 
-# One of upstream's tests races with its own background thread, on the release
-# as well: FillLevels leaves more files in L0 than start a compaction, and the
-# next line but some asserts that L0 is not empty. It passes when the compaction
-# comes late, so it alone may be tried again.
-set(racing DBTest.HiddenValuesAreRemoved)
-list(APPEND ENGINE_EXEMPT_TESTS db_test/${racing})
-# PROGRAM/TEST; engines.yaml says why.
-foreach(exempt IN LISTS ENGINE_EXEMPT_TESTS)
-  string(REPLACE "/" ";" parts "${exempt}")
+# Two of upstream's tests race with their own background thread, on the release
+# as well.  HiddenValuesAreRemoved: FillLevels leaves more files in L0 than start
+# a compaction, and the next line but some asserts that L0 is not empty; it
+# passes when the compaction comes late.  ReadHalf: reads of one half of the keys
+# start compactions, which must leave the other half; it passes when the ones
+# that the load started have ended before.  They alone may be tried again.
+set(racing db_test/DBTest.HiddenValuesAreRemoved
+  autocompact_test/AutoCompactTest.ReadHalf)
+list(REMOVE_ITEM racing "" ${ENGINE_EXEMPT_TESTS})
+# PROGRAM/TEST; engines.yaml says why the others are left out.
+foreach(apart IN LISTS racing ENGINE_EXEMPT_TESTS)
+  string(REPLACE "/" ";" parts "${apart}")
   list(GET parts 0 program)
   list(GET parts 1 test)
-  string(APPEND exempt_of_${program} ":${test}")
+  string(APPEND apart_of_${program} ":${test}")
+  # All tests of a program use one scratch directory.
   set_tests_properties(upstream.${program} PROPERTIES
-    ENVIRONMENT "GTEST_FILTER=-${exempt_of_${program}}")
+    ENVIRONMENT "GTEST_FILTER=-${apart_of_${program}}"
+    RESOURCE_LOCK ${program}_directory)
+  if(apart IN_LIST racing)
+    add_test(NAME upstream.${test} COMMAND sh -c
+      "for try in $(seq 50); do \"$0\" --gtest_filter=${test} && exit 0; done; exit 1"
+      $<TARGET_FILE:${program}>)
+    set_tests_properties(upstream.${test} PROPERTIES
+      RESOURCE_LOCK ${program}_directory)
+  endif()
 endforeach()
-add_test(NAME upstream.${racing} COMMAND sh -c
-  "for try in $(seq 50); do \"$0\" --gtest_filter=${racing} && exit 0; done; exit 1"
-  $<TARGET_FILE:db_test>)
-# Both use the same scratch directory.
-set_tests_properties(upstream.db_test upstream.${racing} PROPERTIES
-  RESOURCE_LOCK db_test_directory)
 
 add_upstream_executable(db_bench "${LEVELDB_SOURCE}/benchmarks/db_bench.cc"
   "${LEVELDB_SOURCE}/util/histogram.cc")
