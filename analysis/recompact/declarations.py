@@ -56,25 +56,18 @@ def check_declared(file: str, used: Iterable[tuple[str, str]], declared: Collect
 class _UniqueKeyLoader(yaml.SafeLoader):
     """YAML loader that refuses a key given twice instead of keeping the last."""
 
-
-def _construct_mapping(
-    loader: _UniqueKeyLoader, node: yaml.MappingNode, deep: bool = False
-) -> dict[Any, Any]:
-    seen: set[Any] = set()
-    for key_node, _ in node.value:
-        if key_node.tag == "tag:yaml.org,2002:merge":
-            continue
-        key = loader.construct_object(key_node, deep=deep)
-        if key in seen:
-            line = key_node.start_mark.line + 1
-            raise yaml.constructor.ConstructorError(
-                None, None, f"key {key!r} is given twice (line {line})", key_node.start_mark
-            )
-        seen.add(key)
-    return yaml.SafeLoader.construct_mapping(loader, node, deep=deep)
-
-
-_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """Compose a mapping as it is written, before anything is merged into it."""
+        node = super().compose_mapping_node(anchor)
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
+                line = key.start_mark.line + 1
+                raise yaml.composer.ComposerError(
+                    None, None, f"key {key.value!r} is given twice (line {line})", key.start_mark
+                )
+            seen.add(str(key.value))
+        return node
 
 
 def load(path: Path, model: type[ModelT]) -> ModelT:

@@ -25,7 +25,7 @@ def styles() -> dict[str, EngineStyle]:
     """Give the look of each engine, from engines.yaml."""
     return {
         name: EngineStyle(label=engine.label, colour=engine.colour, marker=engine.marker)
-        for name, engine in declarations().engines.items()
+        for name, engine in declarations().compared.items()
     }
 
 

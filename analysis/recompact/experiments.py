@@ -34,6 +34,8 @@ OptionName = Literal[
     "paranoid_checks",
     "reuse_logs",
     "seek_compaction",
+    "slice_link_adaptive",
+    "slice_link_adaptive_window",
     "slice_link_bytes_percent",
     "slice_link_threshold",
     "track_obsolete_files",
@@ -64,6 +66,16 @@ class Engine(Declaration):
     marker: str
 
 
+class Variant(Declaration):
+    """An engine under other options, compared like an engine of its own."""
+
+    engine: str
+    label: str
+    options: dict[OptionName, Scalar]
+    colour: str = Field(pattern="^#[0-9a-f]{6}$")
+    marker: str
+
+
 class Workload(Declaration):
     """What YCSB draws: the mix of operations and the distribution of keys."""
 
@@ -73,7 +85,7 @@ class Workload(Declaration):
         Literal["insert", "update", "read", "scan", "delete", "readmodifywrite"],
         Annotated[float, Field(gt=0, le=1)],
     ]
-    distribution: Literal["sequential", "uniform", "zipfian", "latest", "zipf"]
+    distribution: Literal["sequential", "uniform", "zipfian", "latest", "zipf", "ycsb_zipfian"]
     value_bytes: int = Field(gt=0)
     zipf_constant: float | None = None
     scrambled: bool = True
@@ -83,8 +95,11 @@ class Workload(Declaration):
     def _is_complete(self) -> Workload:
         if abs(sum(self.mix.values()) - 1) > 1e-9:
             raise ValueError(f"the proportions of mix sum to {sum(self.mix.values())}, not to 1")
-        if (self.distribution == "zipf") != (self.zipf_constant is not None):
-            raise ValueError("zipf_constant goes with distribution zipf, and only with it")
+        has_constant = self.distribution in ("zipf", "ycsb_zipfian")
+        if has_constant != (self.zipf_constant is not None):
+            raise ValueError(
+                "zipf_constant goes with distribution zipf or ycsb_zipfian, and only with them"
+            )
         if ("scan" in self.mix) != (self.scan_max is not None):
             raise ValueError("scan_max goes with scans in mix, and only with them")
         return self
@@ -153,15 +168,34 @@ class Experiment(Declaration):
     upstream_defaults: bool = False
     compressibility: float = Field(default=0.5, gt=0, le=1)  # E10: LDC's filter sizes imply it
     scale_factor: FromSweep | None = None
+    sized_as: str | None = None
     prepare: tuple[Phase, ...] = ()
     phases: tuple[Phase, ...] = Field(min_length=1)
     sweep: dict[str, Sweep] = {}
     repetitions: dict[ScaleName, Annotated[int, Field(ge=1)]] = {}
     profile: bool = False
 
+    @property
+    def size(self) -> str:
+        """Whose scale factor applies: that of the paper, unless `sized_as` names another."""
+        return self.sized_as or self.paper
+
 
 class _Engines(Declaration):
     engines: dict[str, Engine]
+    variants: dict[str, Variant]
+
+    @model_validator(mode="after")
+    def _variants_have_engines(self) -> _Engines:
+        for name, variant in self.variants.items():
+            if name in self.engines:
+                raise ValueError(f"variants.{name}: is the name of an engine already")
+            if variant.engine not in self.engines:
+                raise ValueError(
+                    f"variants.{name}.engine: there is no engine {variant.engine!r}; "
+                    f"there are {', '.join(self.engines)}"
+                )
+        return self
 
 
 class _Workloads(Declaration):
@@ -217,8 +251,25 @@ class Declarations:
         self._check_references()
 
     @cached_property
+    def _engine_file(self) -> _Engines:
+        return load(self.root / "engines/engines.yaml", _Engines)
+
+    @property
     def engines(self) -> dict[str, Engine]:
-        return load(self.root / "engines/engines.yaml", _Engines).engines
+        return self._engine_file.engines
+
+    @property
+    def variants(self) -> dict[str, Variant]:
+        return self._engine_file.variants
+
+    @property
+    def compared(self) -> dict[str, Engine | Variant]:
+        """Everything that an experiment can compare, by the name that it has in tables."""
+        return {**self.engines, **self.variants}
+
+    def engine_of(self, name: str) -> str:
+        """Tell which engine runs what an experiment compares under a name."""
+        return self.variants[name].engine if name in self.variants else name
 
     @cached_property
     def workloads(self) -> dict[str, Workload]:
@@ -255,13 +306,13 @@ class Declarations:
     def _check_references(self) -> None:
         for name, experiment in self.experiments.items():
             for engine in experiment.engines:
-                self._check(name, "engines", engine, self.engines, "engines/engines.yaml")
+                self._check(name, "engines", engine, self.compared, "engines/engines.yaml")
             self._check(name, "device", experiment.device, self.devices, "workloads/devices.yaml")
             for scale_name, scale in self.scales.items():
-                if experiment.paper not in scale.factor:
+                if experiment.size not in scale.factor:
                     raise DeclarationError(
                         f"{self.root / 'workloads/scales.yaml'}: scales.{scale_name}.factor: "
-                        f"has no entry {experiment.paper}, the paper of experiment {name}; add it"
+                        f"has no entry {experiment.size}, which experiment {name} takes; add it"
                     )
             self._check_sweep_uses(name, experiment)
             for phase in (*experiment.prepare, *experiment.phases):

@@ -13,7 +13,8 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 ENGINE_COUNTERS = (
-    *("table_bytes_written", "flush_count", "flush_bytes_written", "flush_us"),
+    *("table_bytes_written", "filter_bytes_written"),
+    *("flush_count", "flush_bytes_written", "flush_us"),
     *("compaction_count", "compaction_bytes_read", "compaction_bytes_written", "compaction_us"),
     *("seek_compaction_count", "trivial_move_count", "trivial_move_bytes"),
     *("link_count", "merge_count"),
@@ -35,7 +36,10 @@ COMPUTED = (
     *("write_amplification", "write_amplification_device", "write_amplification_process"),
     *("read_amplification", "compaction_read_amplification", "tables_per_get", "blocks_per_get"),
     *("write_throughput_bytes_s", "read_throughput_bytes_s", "block_read_throughput_bytes_s"),
+    *("compaction_io_bytes", "filter_share", "filter_bytes_per_sstable"),
     *("write_latency_fluctuation", "read_latency_fluctuation"),
+    *("space_table_bytes", "space_frozen_bytes", "space_slice_bytes"),
+    *("frozen_share_max", "useless_share_max"),
     *("space_live_bytes", "space_pinned_bytes", "space_pending_bytes", "space_obsolete_bytes"),
 )
 NAMES = (*ENGINE_COUNTERS, *DRIVER_COUNTERS, *COMPUTED)

@@ -78,6 +78,59 @@ def read_amplification(
     return levels(fanout, data_bytes, sstable_bytes) + unsorted_sstables
 
 
+def write_amplification_ldc(fanout: float, data_bytes: float, sstable_bytes: float) -> float:
+    """Write amplification of lower-level driven compaction (LDC Theorem 3.1).
+
+    a_w = log_k(n/b), the expression inside the O(); parameters as in `levels`.
+
+    Returns
+    -------
+    float
+        a_w, dimensionless.
+    """
+    return levels(fanout, data_bytes, sstable_bytes)
+
+
+def read_amplification_ldc(
+    fanout: float, data_bytes: float, sstable_bytes: float, unsorted_sstables: float
+) -> float:
+    """Read amplification of lower-level driven compaction (LDC Theorem 3.2).
+
+    a_r = k log_k(n/b) + u: a lookup asks up to k slices per level besides the SSTable. With
+    Bloom filters it is near that of `read_amplification`.
+
+    Parameters
+    ----------
+    fanout, data_bytes, sstable_bytes, unsorted_sstables : float
+        As in `read_amplification`.
+
+    Returns
+    -------
+    float
+        a_r, dimensionless.
+    """
+    return fanout * levels(fanout, data_bytes, sstable_bytes) + unsorted_sstables
+
+
+def write_amplification_of_level(fanout: float, threshold: float) -> float:
+    """Write amplification of one level of LDC, 1 + k/T (derived in models, D.1 item 10).
+
+    With uniform keys a slice holds b/k, so that a merge takes in T b/k new bytes and rewrites b.
+    Upper-level driven compaction has 1 + k.
+
+    Parameters
+    ----------
+    fanout, threshold : float
+        k, and T in slices.
+
+    Returns
+    -------
+    float
+        Bytes written to a level per byte that enters it.
+    """
+    return 1 + fanout / threshold
+
+
 def store_throughput(device_throughput: float, amplification: float) -> float:
     """Throughput that a device leaves to the store (LDC Eq. 1).
 

@@ -216,7 +216,7 @@ class _Planner:
         """Add one repetition of an experiment, its engines in turn: A B A B."""
         for point, engine in itertools.product(self._points(experiment), experiment.engines):
             run = self._run(experiment, engine, point, repetition, profile=profile)
-            self._note(name, experiment, run, point, repetition)
+            self._note(name, experiment, engine, run, point, repetition)
 
     def note_thinning(self, name: str, experiment: Experiment) -> None:
         """Note which points of a sweep the scale leaves out."""
@@ -230,13 +230,19 @@ class _Planner:
             self.plan.thinning[name] = f"left out: {'; '.join(parts)}"
 
     def _note(
-        self, name: str, experiment: Experiment, run: Run, point: Point, repetition: int
+        self,
+        name: str,
+        experiment: Experiment,
+        engine: str,
+        run: Run,
+        point: Point,
+        repetition: int,
     ) -> None:
         self.plan.points.append(
             {
                 "experiment": name,
                 "run": run.id,
-                "engine": run.engine,
+                "engine": engine,
                 "repetition": repetition,
                 "point": point,
                 "factor": self._factor(experiment, point),
@@ -262,7 +268,10 @@ class _Planner:
         factor = self._factor(experiment, point)
         base: dict[str, Any] = {
             "schema": 1,
-            "engine": {"id": engine, "options": self._options(experiment, engine, point, factor)},
+            "engine": {
+                "id": self.declarations.engine_of(engine),
+                "options": self._options(experiment, engine, point, factor),
+            },
             "scale_factor": 1 if experiment.upstream_defaults else factor,
             "seed": SEED,
             "compressibility": experiment.compressibility,
@@ -334,7 +343,7 @@ class _Planner:
     def _factor(self, experiment: Experiment, point: Point) -> int:
         if experiment.scale_factor is not None:
             return int(point[experiment.scale_factor.source])
-        return self.plan.scale_entry.factor[experiment.paper]
+        return self.plan.scale_entry.factor[experiment.size]
 
     def _options(
         self, experiment: Experiment, engine: str, point: Point, factor: int
@@ -348,7 +357,9 @@ class _Planner:
         }
         options |= self.declarations.common_options
         options |= self.declarations.shape_options
-        options |= self.declarations.engines[engine].options
+        options |= self.declarations.engines[self.declarations.engine_of(engine)].options
+        if engine in self.declarations.variants:
+            options |= self.declarations.variants[engine].options
         for name, value in experiment.options.items():
             options[name] = _resolve(value, point) if isinstance(value, FromSweep) else value
         return options
@@ -408,14 +419,14 @@ def _resolve(value: Scalar | FromSweep, point: Point) -> Scalar:
 def _trace_specification(
     name: str, workload: Workload, operations: int, keys: int
 ) -> dict[str, Any]:
-    exact_zipf = workload.distribution == "zipf"
+    own_distributions = {"zipf": "zipfian", "ycsb_zipfian": "ycsb_zipfian"}
     specification: dict[str, Any] = {
         "id": name,
-        "class": "zipf" if exact_zipf else "core",
+        "class": "zipf" if workload.distribution in own_distributions else "core",
         "records": keys,
         "operations": operations,
         "value_bytes": workload.value_bytes,
-        "distribution": "zipfian" if exact_zipf else workload.distribution,
+        "distribution": own_distributions.get(workload.distribution, workload.distribution),
         **{str(operation): share for operation, share in workload.mix.items()},
     }
     if workload.zipf_constant is not None:

@@ -28,13 +28,14 @@ RUN_COLUMNS = [
 TIMELINE_COLUMNS = [
     *("run", "phase", "time_s", "operations", "reads", "writes", "scans", "mean_latency_us"),
     *("mean_read_latency_us", "mean_write_latency_us", "max_latency_us", "block_cache_hits"),
-    *("block_cache_misses", "stall_us", "live_bytes", "pinned_bytes", "pending_bytes"),
-    *("obsolete_bytes", "device_read_bytes", "device_write_bytes", "device_queue_us"),
+    *("block_cache_misses", "stall_us", "live_bytes", "frozen_bytes", "slice_bytes"),
+    *("pinned_bytes", "pending_bytes", "obsolete_bytes", "device_read_bytes"),
+    *("device_write_bytes", "device_queue_us"),
 ]
 COMPACTION_COLUMNS = [
     *("run", "type", "reason", "level", "count", "inputs_upper", "inputs_lower", "bytes_read"),
-    *("bytes_written", "total_bytes_p10", "total_bytes_p50", "total_bytes_p90", "micros"),
-    "micros_max",
+    *("bytes_read_upper", "bytes_written", "total_bytes_p10", "total_bytes_p50"),
+    *("total_bytes_p90", "micros", "micros_max"),
 ]
 PROFILE_COLUMNS = ["run", "engine", "workload", "module", "function_group", "samples", "share"]
 NOISE_COLUMNS = ["metric", "engine_a", "engine_b", "pairs", "floor"]
@@ -43,6 +44,8 @@ SPECIFICATION_COLUMNS = ["run", "engine_options", "device", "conditions", "build
 NOISE_EXPERIMENTS = ("noise", "parity")
 NOISE_PHASES = ("run", "read")  # a metric is taken from the first that has it
 ANY_ENGINE = "any"
+TABLE_SPACE = ("live_bytes", "pinned_bytes", "pending_bytes", "obsolete_bytes")
+PAPER_SSTABLE_BYTES = 2**21  # of every paper, and LevelDB's own
 FLOAT_FORMAT = "%.10g"
 TEXT_COLUMNS = ("run", "trace", "tree", "suspect")
 
@@ -299,6 +302,7 @@ def read_compactions(directory: Path) -> pd.DataFrame:
             inputs_upper=("inputs_upper", "sum"),
             inputs_lower=("inputs_lower", "sum"),
             bytes_read=("bytes_read", "sum"),
+            bytes_read_upper=("bytes_read_upper", "sum"),
             bytes_written=("bytes_written", "sum"),
             total_bytes_p10=("total_bytes", lambda values: values.quantile(0.1)),
             total_bytes_p50=("total_bytes", lambda values: values.quantile(0.5)),
@@ -336,6 +340,7 @@ def runs_table(
         for phase in with_debts(record.phases):
             intervals = timelines[run][timelines[run].phase == phase.name]
             metrics = dict(phase_metrics(phase)) | dict(fluctuation_metrics(intervals))
+            metrics |= dict(frozen_metrics(intervals))
             metrics["suspect"] = float(bool(record.suspect))
             rows += [
                 (
@@ -380,7 +385,10 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     MANIFEST included) per user byte. ``read_amplification`` is bytes of blocks read for the
     user per user byte read, ``compaction_read_amplification`` bytes read by compactions per
     user byte written, ``tables_per_get`` Bloom filters asked and ``blocks_per_get`` data blocks
-    looked at per get (phases without scans). A ratio whose parts are absent is left out.
+    looked at per get (phases without scans). ``compaction_io_bytes`` is what flushes write and
+    compactions read and write; ``filter_bytes_per_sstable`` is per 2 MiB of tables written, so
+    that scale models can be compared; ``space_table_bytes`` is every table on the device. A ratio
+    whose parts are absent is left out.
     """
     yield "duration_s", phase.duration_s
     if phase.operations is not None and phase.throughput_ops_s is not None:
@@ -394,6 +402,7 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     yield from phase.counters.items()
     for name, value in phase.space.items():
         yield f"space_{name}", value
+    yield "space_table_bytes", sum(phase.space.get(name, 0) for name in TABLE_SPACE)
     for level in phase.levels:
         if level["level"] == 0 or level["files"]:
             yield f"level_{int(level['level'])}_files", level["files"]
@@ -403,12 +412,19 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     count["seconds"] = phase.duration_s
     if not (phase.latency_us.get("scan") or {}).get("count"):
         count["gets"] = (phase.latency_us.get("read") or {}).get("count") or 0
+    count["compaction_io_bytes"] = count.get("table_bytes_written", 0) + count.get(
+        "compaction_bytes_read", 0
+    )
+    yield "compaction_io_bytes", count["compaction_io_bytes"]
+    count["sstables_written"] = count.get("table_bytes_written", 0) / PAPER_SSTABLE_BYTES
     ratios = {
         "write_amplification": (["table_bytes_written"], "user_bytes_written"),
         "write_amplification_device": (["device_write_bytes"], "user_bytes_written"),
         "write_amplification_process": (["process_write_bytes"], "user_bytes_written"),
         "compaction_read_amplification": (["compaction_bytes_read"], "user_bytes_written"),
         "read_amplification": (["block_read_bytes"], "user_bytes_read"),
+        "filter_share": (["filter_bytes_written"], "table_bytes_written"),
+        "filter_bytes_per_sstable": (["filter_bytes_written"], "sstables_written"),
         "tables_per_get": (["bloom_checks"], "gets"),
         "blocks_per_get": (["block_cache_hits", "block_cache_misses"], "gets"),
         "write_throughput_bytes_s": (["user_bytes_written"], "seconds"),
@@ -426,6 +442,20 @@ def fluctuation_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
         smallest, largest = latency_extremes(intervals, operation)
         if smallest > 0:
             yield f"{operation}_latency_fluctuation", largest / smallest
+
+
+def frozen_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yield the largest shares that frozen tables take of all live table bytes (LDC III-D).
+
+    ``useless_share_max`` counts of the frozen bytes only those outside of every slice: merged
+    already, but in tables with slices that are still needed. Engines without frozen tables have
+    neither.
+    """
+    tables = intervals[(intervals.live_bytes > 0) & intervals.frozen_bytes.notna()]
+    if not tables.empty and (tables.frozen_bytes > 0).any():
+        yield "frozen_share_max", float((tables.frozen_bytes / tables.live_bytes).max())
+        useless = (tables.frozen_bytes - tables.slice_bytes).clip(lower=0)
+        yield "useless_share_max", float((useless / tables.live_bytes).max())
 
 
 def latency_extremes(intervals: pd.DataFrame, operation: str) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Collection, Iterator
@@ -18,7 +19,12 @@ from recompact.tables import TIMELINE_COLUMNS
 STYLES = {
     "pristine": EngineStyle("LevelDB 1.23, unpatched", "#949494", "s"),
     "leveldb": EngineStyle("UDC (LevelDB 1.23)", "#0173b2", "o"),
+    "ldc": EngineStyle("LDC", "#de8f05", "D"),
+    "ldc_adaptive": EngineStyle("LDC, adaptive threshold", "#d55e00", "^"),
 }
+LDC_THRESHOLD = 10
+TREES = {"leveldb": "3f9a1c52", "pristine": "77e0b1d4"}
+TREES |= {"ldc": "5d1c0a77", "ldc_adaptive": "5d1c0a77"}
 DEVICES: dict[str, dict[str, Any]] = {
     "memory": {"id": "memory", "kind": "memory"},
     "pcie_ssd": {
@@ -49,7 +55,7 @@ PROFILE = {
 }
 SAMPLES = 20000
 THINNING = {
-    "ldc_fanout": "left out: fanout 5, 8, 15, 50",
+    "ldc_fanout": "left out: fanout 5, 8",
     "lwc_load": "left out: size_gb 6, 8, 9",
 }
 
@@ -104,8 +110,9 @@ class Campaign:
             ):
                 phases = [self._ldc_phase("run", 250000 // 16, 0.5, 10)]
                 self._add(experiment, {"copy": copy}, engine, "pcie_ssd", phases, repetition)
-        phases = [self._ldc_phase("run", 10_000_000 // self.factor, 1, 10)]
-        self._add("ldc_profile", {}, "leveldb", "pcie_ssd", phases, 1, profile=True)
+        for engine in ("leveldb", "ldc"):
+            phases = [self._ldc_phase("run", 10_000_000 // self.factor, 1, 10, engine)]
+            self._add("ldc_profile", {}, engine, "pcie_ssd", phases, 1, profile=True)
         plan = {
             "schema": 1,
             "scale": self.scale,
@@ -119,16 +126,62 @@ class Campaign:
     def _matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield experiment, point, engine, device and phases."""
         ten_million = 10_000_000 // self.factor
-        ssd = ("leveldb", "pcie_ssd")
-        yield "ldc_latency", {}, *ssd, [self._ldc_phase("run", 2 * ten_million, 0.5, 10)]
-        yield "ldc_profile", {}, *ssd, [self._ldc_phase("run", ten_million, 1, 10)]
-        for fanout in [3, 10, 25, 100] if self.thin else [3, 5, 8, 10, 15, 25, 50, 100]:
-            phase = self._ldc_phase("run", ten_million, 0.5, fanout)
-            yield "ldc_fanout", {"fanout": fanout}, *ssd, [phase]
+        both = ("leveldb", "ldc")
         mixes = {"WO": 1, "WH": 0.7, "RWB": 0.5, "RH": 0.3, "RO": 0}
-        for mix in ["WO", "RWB", "RO"] if self.thin else mixes:
-            phase = self._ldc_phase("run", ten_million, mixes[mix], 10)
-            yield "ldc_mix", {"workload": mix}, *ssd, [phase]
+        for experiment, engines, points, operations in (
+            ("ldc_latency", both, [{}], 2 * ten_million),
+            ("ldc_profile", both, [{"workload": "WO"}], ten_million),
+            ("ldc_fanout", both, self._sweep("fanout", [3, 10, 25, 100], [5, 8]), ten_million),
+            ("ldc_threshold", ("ldc",), self._sweep("threshold", [2, 10, 40], [5]), ten_million),
+            ("ldc_bloom", both, self._sweep("bits", [10, 200], [50]), ten_million),
+            ("ldc_requests", both, self._sweep("requests", [10, 20], [30]), 0),
+            (
+                "ldc_workloads",
+                (*both, "ldc_adaptive"),
+                self._sweep("workload", ["WO", "WH", "RWB"], ["RH"]),
+                ten_million,
+            ),
+            ("ldc_read_only", (*both, "ldc_adaptive"), [{"workload": "RO"}], ten_million),
+            (
+                "ldc_scans",
+                both,
+                self._sweep("workload", ["SCN-RWB"], ["SCN-WH", "SCN-RH"]),
+                ten_million,
+            ),
+            (
+                "ldc_skew",
+                both,
+                self._sweep("workload", ["RWB", "RWB-ZIPF1", "RWB-ZIPF5"], ["RWB-ZIPF2"]),
+                2 * ten_million,
+            ),
+            (
+                "ldc_mix",
+                ("leveldb",),
+                self._sweep("workload", ["WO", "RWB", "RO"], []),
+                ten_million,
+            ),
+        ):
+            for point, engine in itertools.product(points, engines):
+                mix = str(point.get("workload", "RWB")).removeprefix("SCN-").split("-")[0]
+                phase = self._ldc_phase(
+                    "run",
+                    operations or int(point["requests"] * 1_000_000 / self.factor),
+                    mixes[mix],
+                    int(point.get("fanout", 10)),
+                    engine,
+                    threshold=int(point.get("threshold", LDC_THRESHOLD)),
+                )
+                if experiment == "ldc_profile":
+                    point = {}
+                yield experiment, point, engine, "pcie_ssd", [phase]
+        for bits in [8, 16, 128] if self.thin else [8, 16, 32, 128]:
+            load = self._ldc_phase("load", ten_million, 1, 10, "ldc")
+            load["counters"]["filter_bytes_written"] = (
+                load["counters"]["table_bytes_written"] * (7500 + 500 * bits) / 2**21
+            )
+            reads = self._ldc_phase("run", ten_million, 0, 10, "ldc")
+            reads["counters"]["block_cache_misses"] = reads["operations"] * (0.8 + 0.4 / bits)
+            yield "ldc_filter", {"bits": bits}, "ldc", "pcie_ssd", [load, reads]
         for size in [5, 7, 10] if self.thin else [5, 6, 7, 8, 9, 10]:
             for name, compacted in (("lwc_load", False), ("lwc_compacted", True)):
                 phases = [] if compacted else [self._load(size)]
@@ -149,15 +202,27 @@ class Campaign:
     def _around(self, value: float, share: float = 1) -> float:
         return float(value * math.exp(self.rng.normal(0, self.noise * share)))
 
-    def _ldc_phase(self, name: str, operations: int, writes: float, fanout: int) -> dict[str, Any]:
+    def _sweep(self, key: str, thin: list[Any], more: list[Any]) -> list[dict[str, Any]]:
+        return [{key: value} for value in (thin if self.thin else [*thin, *more])]
+
+    def _ldc_phase(
+        self,
+        name: str,
+        operations: int,
+        writes: float,
+        fanout: int,
+        engine: str = "leveldb",
+        threshold: int = LDC_THRESHOLD,
+    ) -> dict[str, Any]:
         bytes_in_tree = max(operations * PAIR_BYTES["LDC"] * 0.45, 4 * 2**21 / self.factor)
         sstable = 2**21 / self.factor
         height = math.log(max(bytes_in_tree / sstable, fanout), fanout)
-        wa = self._around(0.6 + 0.16 * (fanout + 6) * height, 0.1) if writes else 0
+        per_level = 0.16 * (fanout + 6) if engine == "leveldb" else 0.8 * (1 + fanout / threshold)
+        wa = self._around(0.6 + per_level * height, 0.1) if writes else 0
         per_write = 4 + 1.9 * wa
         per_read = 9 + 2.0 * height
         throughput = self._around(1e6 / (writes * per_write + (1 - writes) * per_read))
-        stall = 900 * (fanout + 1) / 11 * 64 / self.factor
+        stall = (900 if engine == "leveldb" else 300) * (fanout + 1) / 11 * 64 / self.factor
         return self._phase(
             name,
             operations,
@@ -256,6 +321,7 @@ class Campaign:
             "user_bytes_read": read * PAIR_BYTES[pair],
             "process_write_bytes": (wa + 1.01) * user,
             "table_bytes_written": max(wa * user, flushed),
+            "filter_bytes_written": 0.005 * max(wa * user, flushed),
             "flush_bytes_written": flushed,
             "compaction_bytes_written": max(wa * user - flushed, 0),
             "compaction_bytes_read": max(wa * user - flushed, 0) * 0.94,
@@ -342,6 +408,8 @@ class Campaign:
             status = {"status": "skipped", "reason": self.skip_profile}
             (directory / "profile.json").write_text(json.dumps(status))
             return
+        for phase in phases:
+            phase["_engine"] = engine
         self._timeline(phases).to_csv(directory / "timeline.csv", index=False)
         if engine == "pristine":
             for phase in phases:
@@ -351,12 +419,13 @@ class Campaign:
                     if key.startswith(("user", "process", "device"))
                 }
         else:
-            self._events(point, directory / "events.jsonl", factor)
+            self._events(point, directory / "events.jsonl", factor, engine)
         if profile:
-            self._profile(run, directory / "profile.csv")
+            self._profile(run, directory / "profile.csv", engine)
             (directory / "flame.html").write_text("<title>flame graph</title>")
         public = [{k: v for k, v in p.items() if not k.startswith("_")} for p in phases]
         options = {
+            "fanout": 10,
             "max_file_size": 2**21 // factor,
             "write_buffer_size": 2**22 // factor,
             **{key: point[key] for key in ("fanout", "expand_inputs") if key in point},
@@ -391,7 +460,7 @@ class Campaign:
                 "build": {
                     "compiler": "gcc 12.2.0",
                     "flags": "-O2",
-                    "tree_hash": {"leveldb": "3f9a1c52", "pristine": "77e0b1d4"}[engine] * 4,
+                    "tree_hash": TREES[engine] * 4,
                 },
             },
             "driver": {"source_hash": "c0ffee1234567890"},
@@ -417,10 +486,14 @@ class Campaign:
                 frame[f"mean_{operation}_latency_us"] = mean * swing
                 frame[f"{operation}s"] = phase["operations"] / count / len(means)
             frame["operations"] = frame.reads + frame.writes
+            frame["live_bytes"] = np.linspace(1, 100, count) * 2**21
+            if phase["_engine"] != "leveldb":
+                frame["frozen_bytes"] = frame.live_bytes * 0.2
+                frame["slice_bytes"] = frame.live_bytes * 0.12
             frames.append(frame.assign(phase=phase["name"])[TIMELINE_COLUMNS[1:]])
         return pd.concat(frames)
 
-    def _events(self, point: dict[str, Any], path: Path, factor: int) -> None:
+    def _events(self, point: dict[str, Any], path: Path, factor: int, engine: str) -> None:
         sstable = 2**21 // factor
         fanout = point.get("fanout", 10)
         lines = []
@@ -433,8 +506,8 @@ class Campaign:
             lines.append(
                 {
                     "t_us": number * 1000,
-                    "type": "compaction",
-                    "reason": "size",
+                    "type": "compaction" if engine == "leveldb" else "merge",
+                    "reason": "size" if engine == "leveldb" else "slices",
                     "level": level,
                     "inputs_upper": victims,
                     "inputs_lower": lower,
@@ -467,9 +540,9 @@ class Campaign:
             )
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
-    def _profile(self, run: str, path: Path) -> None:
+    def _profile(self, run: str, path: Path, engine: str) -> None:
         rows = [
-            (run, "leveldb", "WO", module, group, round(SAMPLES * share), share)
+            (run, engine, "WO", module, group, round(SAMPLES * share), share)
             for (module, group), share in PROFILE.items()
         ]
         columns = ["run", "engine", "workload", "module", "function_group", "samples", "share"]

@@ -37,15 +37,18 @@ def test_experiments_share_a_run_that_both_ask_for(tmp_path: Path) -> None:
         root / "workloads/experiments.yaml", "  ldc_latency:", "  ldc_latency: &ldc_latency"
     )
     plan = make(Declarations(root), "smoke", ["ldc_latency", "another_latency"])
-    assert [point["experiment"] for point in plan.points] == ["ldc_latency", "another_latency"]
-    assert len(plan.runs) == 1
+    assert {point["experiment"] for point in plan.points} == {"ldc_latency", "another_latency"}
+    assert len(plan.points) == 2 * len(plan.runs)
 
 
 def test_repetitions_interleave_engines() -> None:
     plan = make(Declarations(ROOT), "small", ["parity", "ldc_latency"])
     places = [(point["experiment"], point["engine"]) for point in plan.points]
-    once = [("parity", "pristine"), ("parity", "leveldb"), ("ldc_latency", "leveldb")]
-    assert places[:6] == once + once
+    once = [
+        *(("parity", "pristine"), ("parity", "leveldb")),
+        *(("ldc_latency", "leveldb"), ("ldc_latency", "ldc")),
+    ]
+    assert places[:8] == once + once
     repetitions = [point["repetition"] for point in plan.points]
     assert repetitions == sorted(repetitions)
 
@@ -98,8 +101,8 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
     [
         (
             "experiments",
-            "engines: [leveldb]",
-            "engines: [levelbd]",
+            "engines: [leveldb, ldc]",
+            "engines: [levelbd, ldc]",
             "ldc_latency.engines: 'levelbd'",
         ),
         ("experiments", "device: pcie_ssd", "device: floppy", "ldc_latency.device: 'floppy'"),
@@ -107,7 +110,7 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
         ("experiments", "{from: fanout}", "{from: fan}", "ldc_fanout: takes a value from 'fan'"),
         ("experiments", "num_levels: 14", "levels: 14", "ldc_fanout.options.levels"),
         ("experiments", "thin: [3, 10", "thin: [4, 10", "ldc_fanout.sweep.fanout"),
-        ("scales", "factor: {LDC: 64, ", "factor: {", "has no entry LDC, the paper of experiment"),
+        ("scales", "factor: {LDC: 64, ", "factor: {", "has no entry LDC, which experiment"),
         ("workloads", "mix: {update: 1.0}", "mix: {update: 0.9}", "workloads.WO: .*sum to 0.9"),
         ("workloads", "mix: {update: 1.0}", "mix: {updates: 1.0}", "workloads.WO.mix.updates"),
         ("workloads", "value_bytes: 1024", "bytes: 1024", "workloads.WO.bytes"),
@@ -126,11 +129,40 @@ def test_a_wrong_declaration_is_told_by_file_and_key(
     assert path.name in str(error.value)
 
 
-def test_a_wrong_engine_entry_is_told_by_file_and_key(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("tree: pristine", "tree: forked", "engines.yaml: engines.pristine.tree"),
+        ("engine: ldc", "engine: lcd", "engines.yaml: .*there is no engine 'lcd'"),
+        ("  ldc_adaptive:", "  leveldb:", "engines.yaml: .*is the name of an engine already"),
+    ],
+)
+def test_a_wrong_engine_entry_is_told_by_file_and_key(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     root = checkout.copy(tmp_path)
-    checkout.replace(root / "engines/engines.yaml", "tree: pristine", "tree: forked")
-    with pytest.raises(DeclarationError, match="engines.yaml: engines.pristine.tree"):
+    checkout.replace(root / "engines/engines.yaml", old, new)
+    with pytest.raises(DeclarationError, match=message):
         make(Declarations(root), "smoke")
+
+
+def test_a_variant_is_its_engine_with_other_options() -> None:
+    declarations = Declarations(ROOT)
+    plan = make(declarations, "smoke", ["ldc_workloads"])
+    runs = {p["engine"]: plan.runs[p["run"]] for p in plan.points if p["point"]["workload"] == "WO"}
+    ours, variant = runs["ldc"], runs["ldc_adaptive"]
+    assert plan.engines == ["ldc", "leveldb"]
+    assert variant.engine == ours.engine == "ldc"
+    changed = declarations.variants["ldc_adaptive"].options
+    assert changed
+    assert variant.spec["engine"]["options"] == ours.spec["engine"]["options"] | changed
+
+
+def test_an_experiment_can_be_sized_apart_from_its_paper() -> None:
+    plan = make(Declarations(ROOT), "small", ["ldc_latency", "ldc_scans"])
+    factors = {p["experiment"]: p["factor"] for p in plan.points}
+    assert factors["ldc_latency"] == plan.scale_entry.factor["LDC"]
+    assert factors["ldc_scans"] == plan.scale_entry.factor["LDC scans"]
 
 
 def test_an_unknown_experiment_is_named() -> None:

@@ -184,15 +184,18 @@ def test_a_run_named_by_digits_only_keeps_its_name(copy):
     for path in (copy / "raw" / new).iterdir():
         path.write_text(path.read_text().replace(old, new))
     profile = pd.read_csv(build(copy) / "profile.csv", dtype=str)
-    assert set(profile.run) == {new}
+    assert new in set(profile.run)
 
 
 def test_a_skipped_profile_is_noted_with_its_reason(tmp_path):
     campaign = Campaign(tmp_path, experiments={"ldc_profile"}, skip_profile="no perf here")
     campaign.write()
     out = build(tmp_path)
-    run = run_of(tmp_path, "ldc_profile", profile=True)
-    assert tables.read_scale(out)["skipped_profiles"] == {run: "no perf here"}
+    runs = {
+        run_of(tmp_path, "ldc_profile", profile=True, engine=name) for name in ("leveldb", "ldc")
+    }
+    skipped = tables.read_scale(out)["skipped_profiles"]
+    assert skipped == dict.fromkeys(runs, "no perf here")
     assert len(pd.read_csv(out / "profile.csv")) == 0
 
 

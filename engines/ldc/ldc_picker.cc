@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "db/version_set.h"
+#include "ldc/adaptive_threshold.h"
+#include "leveldb/env.h"
 #include "seams/compaction_picker.h"
 #include "seams/tree_format.h"
 
@@ -17,12 +19,19 @@ namespace {
 // file is merged with its slices when it has gathered enough of them.
 class LdcPicker : public CompactionPicker {
  public:
-  using CompactionPicker::CompactionPicker;
+  explicit LdcPicker(VersionSet* versions)
+      : CompactionPicker(versions),
+        threshold_(options().slice_link_threshold,
+                   options().slice_link_adaptive_window) {}
 
   Status CheckOptions() const override {
     if (options().slice_link_threshold < 1) {
       return Status::InvalidArgument("slice_link_threshold",
                                      "must be at least 1");
+    }
+    if (options().slice_link_adaptive_window < 1) {
+      return Status::InvalidArgument("slice_link_adaptive_window",
+                                     "must be at least 1 operation");
     }
     return Status::OK();
   }
@@ -38,6 +47,7 @@ class LdcPicker : public CompactionPicker {
     return CompactionScore(v) >= 1 || FileToMerge(v, &level) != nullptr;
   }
 
+  bool Observe(UserOperation operation) override;
   Compaction* Pick() override;
   Compaction* PickRange(int level, const InternalKey* begin,
                         const InternalKey* end) override;
@@ -60,6 +70,8 @@ class LdcPicker : public CompactionPicker {
 
   FileMetaData* NextWithoutSlices(const Version& v, int level) const;
   Compaction* LinkDown(int level, const std::vector<FileMetaData*>& inputs);
+
+  AdaptiveThreshold threshold_;
 };
 
 template <typename Func>
@@ -78,7 +90,18 @@ bool LdcPicker::IsFull(const FileMetaData& file, const PartList& slices) const {
   const int percent = options().slice_link_bytes_percent;
   if (percent > 0) return slices.bytes() * 100 >= file.file_size * percent;
   return slices.newest_first().size() >=
-         static_cast<size_t>(options().slice_link_threshold);
+         static_cast<size_t>(threshold_.value());
+}
+
+// The self-adaptive threshold, III-B 4.
+bool LdcPicker::Observe(UserOperation operation) {
+  if (!options().slice_link_adaptive ||
+      !threshold_.Count(operation == kReadOperation) ||
+      !threshold_.EndWindow(options().env->NowMicros())) {
+    return false;
+  }
+  ChooseMerge(versions_->current());
+  return true;
 }
 
 // The paper's bound on frozen files (III-D): half of the files in levels.

@@ -59,6 +59,14 @@ class LdcTest : public ::testing::Test {
     return s;
   }
 
+  // The option "name" has an impossible value: nothing is opened, or made.
+  void ExpectRefused(const std::string& name) {
+    const Status s = TryToOpen();
+    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+    EXPECT_NE(s.ToString().find(name + ":"), std::string::npos) << s.ToString();
+    EXPECT_FALSE(options_.env->FileExists(CurrentFileName(path_)));
+  }
+
   // Writes "value" for each key and flushes them into one table.
   void Flush(const std::vector<int>& keys, const std::string& value) {
     for (const int key : keys) Put(key, value);
@@ -490,11 +498,28 @@ TEST_F(LdcTest, ALinkToAMissingTableIsToldAtOpen) {
 
 TEST_F(LdcTest, AThresholdBelowOneIsRefused) {
   options_.slice_link_threshold = 0;
-  const Status s = TryToOpen();
-  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
-  EXPECT_NE(s.ToString().find("slice_link_threshold"), std::string::npos)
-      << s.ToString();
-  EXPECT_FALSE(options_.env->FileExists(CurrentFileName(path_)));
+  ExpectRefused("slice_link_threshold");
+}
+
+TEST_F(LdcTest, AnAdaptiveWindowOfZeroIsRefused) {
+  options_.slice_link_adaptive_window = 0;
+  ExpectRefused("slice_link_adaptive_window");
+}
+
+TEST_F(LdcTest, ReadsAloneMergeEverythingWhereTheThresholdIsAdaptive) {
+  options_.slice_link_threshold = 8;
+  options_.slice_link_adaptive = true;
+  options_.slice_link_adaptive_window = 10;
+  Open();
+  Flush({10, 20}, "a");
+  Flush({30, 40}, "a");
+  Flush({10, 30}, "b");
+  EXPECT_EQ(Ticker("merge_count"), 0u);
+  for (int i = 0; i < 4 * options_.slice_link_adaptive_window; i++) Get(10);
+  WaitUntilIdle();
+  EXPECT_EQ(Ticker("merge_count"), 2u);
+  EXPECT_EQ(Number("recompact.space", "frozen_bytes"), 0u);
+  EXPECT_EQ(Scan(), "10=b 20=a 30=b 40=a");
 }
 
 }  // namespace

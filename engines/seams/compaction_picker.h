@@ -15,6 +15,8 @@ class Compaction;
 class Version;
 class VersionSet;
 
+enum UserOperation { kReadOperation, kWriteOperation };
+
 // A CompactionPicker chooses what to compact next; shared code carries it out.
 // One picker belongs to one VersionSet and lives as long as it does.
 //
@@ -36,6 +38,10 @@ class CompactionPicker {
 
   // Returns true iff the current Version should be compacted.
   virtual bool NeedsCompaction() const = 0;
+
+  // The user begins an operation: a get, an iterator, a batch of writes.
+  // Returns true iff the current Version should be looked at again.
+  virtual bool Observe(UserOperation /*operation*/) { return false; }
 
   // Returns the next compaction, which the caller deletes, or nullptr if there
   // is nothing to do.

@@ -14,6 +14,7 @@ using Clock = std::chrono::steady_clock;
 // In the order of Ticker.  bloom_checks is the sum of two of them.
 const char* const kTickerNames[kNumTickers] = {
     "table_bytes_written",
+    "filter_bytes_written",
     "flush_count",
     "flush_bytes_written",
     "flush_us",

@@ -19,7 +19,8 @@ class Compaction;
 // What is counted, from the moment the database is opened.  Bytes are those of
 // files (after compression), times are microseconds of wall clock.
 enum Ticker {
-  kTableBytesWritten,  // as they are written; what follows, when it is done
+  kTableBytesWritten,   // as they are written
+  kFilterBytesWritten,  // of them; what follows is counted when it is done
   kFlushCount,
   kFlushBytesWritten,
   kFlushMicros,

@@ -229,18 +229,19 @@ TEST_F(DriverTest, WritesLatenciesAndTimeline) {
             "phase,time_s,operations,reads,writes,scans,mean_latency_us,"
             "mean_read_latency_us,mean_write_latency_us,max_latency_us,"
             "block_cache_hits,block_cache_misses,stall_us,live_bytes,"
-            "pinned_bytes,pending_bytes,obsolete_bytes,device_read_bytes,"
-            "device_write_bytes,device_queue_us");
+            "frozen_bytes,slice_bytes,pinned_bytes,pending_bytes,"
+            "obsolete_bytes,device_read_bytes,device_write_bytes,"
+            "device_queue_us");
   std::map<std::string, long> operations, written;
   while (std::getline(timeline, line)) {
     std::vector<std::string> cells;
     std::istringstream row(line);
     for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-    ASSERT_EQ(cells.size(), 20u) << line;
+    ASSERT_EQ(cells.size(), 22u) << line;
     operations[cells[0]] += std::stol(cells[2]);
     EXPECT_EQ(std::stol(cells[2]),
               std::stol(cells[3]) + std::stol(cells[4]) + std::stol(cells[5]));
-    written[cells[0]] += std::stol(cells[18]);
+    written[cells[0]] += std::stol(cells[20]);
   }
   EXPECT_EQ(operations["load"], kKeys);
   EXPECT_EQ(operations["mixed"], 6000);

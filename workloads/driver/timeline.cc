@@ -13,9 +13,9 @@ namespace {
 constexpr const char* kColumns =
     "phase,time_s,operations,reads,writes,scans,mean_latency_us,"
     "mean_read_latency_us,mean_write_latency_us,max_latency_us,"
-    "block_cache_hits,block_cache_misses,stall_us,live_bytes,pinned_bytes,"
-    "pending_bytes,obsolete_bytes,device_read_bytes,device_write_bytes,"
-    "device_queue_us\n";
+    "block_cache_hits,block_cache_misses,stall_us,live_bytes,frozen_bytes,"
+    "slice_bytes,pinned_bytes,pending_bytes,obsolete_bytes,device_read_bytes,"
+    "device_write_bytes,device_queue_us\n";
 
 // A cell is empty where there is no number: no operation, no such counter.
 std::string MeanUs(uint64_t latency_ns, uint64_t operations) {
@@ -147,9 +147,10 @@ void Timeline::AppendRow(const std::string& phase, int64_t phase_start_ns,
       CounterCell(earlier.engine, later.engine, {"block_cache_misses"}) +
       CounterCell(earlier.engine, later.engine,
                   {"stall_slowdown_us", "stall_memtable_us", "stall_l0_us"});
-  csv_ += SpaceCell(state, "live_bytes") + SpaceCell(state, "pinned_bytes") +
-          SpaceCell(state, "pending_bytes") +
-          SpaceCell(state, "obsolete_bytes");
+  for (const char* name : {"live_bytes", "frozen_bytes", "slice_bytes",
+                           "pinned_bytes", "pending_bytes", "obsolete_bytes"}) {
+    csv_ += SpaceCell(state, name);
+  }
   csv_ += Cell(later.device_read_bytes - earlier.device_read_bytes) +
           Cell(later.device_write_bytes - earlier.device_write_bytes) +
           Cell(env_->QueueUs()) + "\n";

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,12 +16,13 @@ from recompact import models
 from recompact.claims.judgement import Band
 from recompact.declarations import Declaration
 from recompact.metrics import MetricName
-from recompact.results import MissingCell, Results, Stamp
+from recompact.results import NOT_IN_POINT, MissingCell, Results, Stamp
 from recompact.statistics import Estimate, MedianInterval, PairedRatio, ShareFloor
 
-RISE_POINTS = 3  # fewer show a difference, no trend
+TREND_POINTS = 3  # fewer show a difference, no trend
 
 Scalars = dict[str, str | int | float | bool]
+Points = dict[str, tuple[str | int | float, ...]]
 
 
 @dataclass(frozen=True)
@@ -76,30 +78,85 @@ class Check(Declaration):
         """Collect the conditions of the runs that the check looks at."""
         return results.stamp(self.experiments)
 
+    def evidences(self, results: Results) -> list[Evidence]:
+        """Measure everything that must hold; raises `MissingCell` as `evidence` does."""
+        return [self.evidence(results)]
+
     @abstractmethod
     def evidence(self, results: Results) -> Evidence:
         """Measure; raises `MissingCell` if a value was not measured."""
 
 
+class Over(Declaration):
+    """What a metric is divided by: the same metric of other runs, repetition by repetition.
+
+    Attributes
+    ----------
+    experiment, engine, phase : str, optional
+        Which runs; the check's own by default.
+    where : dict, optional
+        Their point; each point's own value by default.
+    """
+
+    experiment: str | None = None
+    engine: str | None = None
+    phase: str | None = None
+    where: Scalars | None = None
+
+
 class MetricCheck(Check):
-    """A check on one metric of the runs.
+    """A check on one metric of the runs, or on its ratio to that of other runs.
 
     Attributes
     ----------
     metric : str
         Metric of runs.csv.
+    over : Over, optional
+        Makes it a ratio, paired by repetition.
     noise_metric : str, optional
         Metric whose noise floor counts; `metric` itself by default.
     """
 
     metric: MetricName
+    over: Over | None = None
     noise_metric: MetricName | None = None
 
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """The experiment, and that of the denominator."""
+        other = self.over.experiment if self.over else None
+        return (self.experiment, other) if other else (self.experiment,)
+
     def values(self, results: Results, where: Scalars) -> pd.DataFrame:
-        """Get the metric of the engine, one row per run."""
-        return results.select(
+        """Get the metric or the ratio, one row per repetition and point.
+
+        Raises
+        ------
+        MissingCell
+            If a value was not measured, or no repetition has both parts of a ratio.
+        """
+        values = results.select(
             self.experiment, self.metric, phase=self.phase, engines=[self.engine], where=where
         )
+        if self.over is None:
+            return values
+        below = results.select(
+            self.over.experiment or self.experiment,
+            self.metric,
+            phase=self.over.phase or self.phase,
+            engines=[self.over.engine or self.engine],
+            where=where if self.over.where is None else self.over.where,
+        )
+        keys = ["repetition"]
+        if self.over.where is None:
+            keys += point_keys(values)
+        paired = values.merge(below[[*keys, "value"]], on=keys, suffixes=("", "_below"))
+        if paired.empty:
+            raise MissingCell(
+                f"experiment {self.experiment}: {self.metric} of {self.engine} has no repetition "
+                f"in common with what it is compared with"
+            )
+        return paired.assign(value=paired.value / paired.value_below)
 
     def floor(self, results: Results) -> float | None:
         """Get the noise floor."""
@@ -107,71 +164,144 @@ class MetricCheck(Check):
 
 
 class Level(MetricCheck):
-    """The metric itself, at one point.
+    """The metric or ratio itself: at a point, or over the points of a sweep.
 
     Attributes
     ----------
     where : dict
         Point of the sweep.
-    neutral : float
-        Value that would mean no effect; the claim is that the metric is above.
+    mean_of, each_of : dict, optional
+        Key of the points and those of which the mean counts, or each for itself; all of them if
+        none is named.
+    best_of : str, optional
+        Key of the points of which the best counts, by its median.
+    neutral : float, optional
+        Value that would mean no effect; none if the band alone decides.
+    direction : str
+        Whether the claim is that the metric is above the neutral value or below.
     """
 
     function: Literal["level"]
     where: Scalars = Field(default={})
-    neutral: float
+    mean_of: Points = Field(default={}, max_length=1)
+    each_of: Points = Field(default={}, max_length=1)
+    best_of: str | None = None
+    neutral: float | None = None
+    direction: Literal["up", "down"] = "up"
+
+    def per_repetition(self, results: Results) -> pd.Series[float]:
+        """Tell the value of each repetition, by its number."""
+        values = self.values(results, self.where)
+        if self.best_of:
+            wide = sweep_table(values, self.best_of)
+            return wide[wide.median().idxmax()]
+        for sweep, points in self.mean_of.items():
+            return self._chosen(values, sweep, points).mean(axis=1)
+        return values.set_index("repetition").value
+
+    def evidences(self, results: Results) -> list[Evidence]:
+        """Judge every point of `each_of` for itself."""
+        for sweep, points in self.each_of.items():
+            wide = self._chosen(self.values(results, self.where), sweep, points)
+            return [
+                self._evidence(wide[point], results, f"{sweep} {_names([point])}") for point in wide
+            ]
+        return [self.evidence(results)]
 
     def evidence(self, results: Results) -> Evidence:
         """Compare the median over repetitions with the neutral value."""
-        values = self.values(results, self.where).value
+        return self._evidence(self.per_repetition(results), results)
+
+    def _chosen(
+        self, values: pd.DataFrame, sweep: str, points: tuple[str | int | float, ...]
+    ) -> pd.DataFrame:
+        measured = set(values[sweep])
+        missing = [point for point in points if point not in measured]
+        if missing:
+            raise MissingCell(
+                f"experiment {self.experiment} has no {sweep} {_names(missing)} at this scale"
+            )
+        kept = values[values[sweep].isin(points)] if points else values
+        return sweep_table(kept, sweep)
+
+    def _evidence(self, values: pd.Series[float], results: Results, remark: str = "") -> Evidence:
         median = MedianInterval()
-        return Evidence(
-            median(values), self.band, median(values / self.neutral), self.floor(results)
-        )
+        effect = None
+        if self.neutral is not None:
+            up = self.direction == "up"
+            effect = median(values / self.neutral if up else self.neutral / values)
+        return Evidence(median(values), self.band, effect, self.floor(results), remark)
 
 
-class MeanRatio(MetricCheck):
-    """The metric in one experiment over that in another, averaged over the sweep.
+class Greater(Check):
+    """One level is above another; the effect is their ratio.
 
     Attributes
     ----------
-    over : str
-        Experiment in the denominator, with the same sweep and phase.
-    sweep : str
-        Key of the points over which ratios are averaged, as the paper does.
+    first, second : Level
+        What is claimed to be greater than what; their bands are not used.
     """
 
-    function: Literal["mean_ratio"]
-    over: str
-    sweep: str
+    function: Literal["greater"]
+    experiment: str = ""
+    first: Level
+    second: Level
 
     @property
     def experiments(self) -> tuple[str, ...]:
-        """Both experiments."""
-        return (self.experiment, self.over)
+        """Those of both levels."""
+        return tuple(dict.fromkeys((*self.first.experiments, *self.second.experiments)))
 
     def evidence(self, results: Results) -> Evidence:
-        """Average the paired ratios over the sweep, then take the median over repetitions."""
-        above = sweep_table(self.values(results, {}), self.sweep)
-        below = sweep_table(
-            results.select(self.over, self.metric, phase=self.phase, engines=[self.engine]),
-            self.sweep,
-        )
-        repetitions = above.index.intersection(below.index)
-        if repetitions.empty or not above.columns.equals(below.columns):
-            raise MissingCell(
-                f"experiments {self.experiment} and {self.over} have no repetition of the same "
-                f"points in common"
-            )
-        ratios = (above / below).loc[repetitions].mean(axis=1)
+        """Divide the levels repetition by repetition."""
+        ratios = (self.first.per_repetition(results) / self.second.per_repetition(results)).dropna()
+        if ratios.empty:
+            raise MissingCell(f"{' and '.join(self.experiments)}: no repetition in common")
         ratio = MedianInterval()(ratios)
-        return Evidence(ratio, self.band, ratio, self.floor(results))
+        return Evidence(ratio, self.band, ratio, self.first.floor(results))
 
 
-class Rise(MetricCheck):
-    """The metric rises over a sweep.
+class Trend(MetricCheck):
+    """The metric or ratio rises, or falls, over a sweep.
 
-    The band holds the smallest value; the effect is the last value of the sweep over the first.
+    The band holds the smallest value; the effect is the last value of the sweep over the first,
+    or the first over the last.
+
+    Attributes
+    ----------
+    sweep : str
+        Key of the points.
+    direction : str
+        Whether it rises or falls.
+    """
+
+    function: Literal["trend"]
+    sweep: str
+    direction: Literal["up", "down"] = "up"
+
+    def evidence(self, results: Results) -> Evidence:
+        """Compare the ends of the sweep and tell the rank correlation."""
+        wide = sweep_table(self.values(results, {}), self.sweep)
+        if wide.shape[1] < TREND_POINTS:
+            raise MissingCell(
+                f"a trend needs {TREND_POINTS} points of {self.sweep}, experiment "
+                f"{self.experiment} has {wide.shape[1]} at this scale"
+            )
+        median = MedianInterval()
+        smallest = wide[wide.median().idxmin()]
+        correlation = stats.spearmanr(wide.columns, wide.median()).statistic
+        ends = [wide.iloc[:, -1].to_list(), wide.iloc[:, 0].to_list()]
+        ratio = PairedRatio()(*ends)
+        effect = ratio if self.direction == "up" else PairedRatio()(*reversed(ends))
+        remark = (
+            f"x{ratio.value:.3g} from {self.sweep} {wide.columns[0]:g} to {wide.columns[-1]:g}, "
+            f"Spearman {correlation:.2f} over {wide.shape[1]} points"
+        )
+        return Evidence(median(smallest), self.band, effect, self.floor(results), remark)
+
+
+class Spread(MetricCheck):
+    """How far the metric changes over a sweep: its largest value over its smallest.
 
     Attributes
     ----------
@@ -179,26 +309,16 @@ class Rise(MetricCheck):
         Key of the points.
     """
 
-    function: Literal["rise"]
+    function: Literal["spread"]
     sweep: str
 
     def evidence(self, results: Results) -> Evidence:
-        """Compare the ends of the sweep and tell the rank correlation."""
+        """Divide the values of the two points; a band alone decides."""
         wide = sweep_table(self.values(results, {}), self.sweep)
-        if wide.shape[1] < RISE_POINTS:
-            raise MissingCell(
-                f"a rise needs {RISE_POINTS} points of {self.sweep}, experiment "
-                f"{self.experiment} has {wide.shape[1]} at this scale"
-            )
-        median = MedianInterval()
-        smallest = wide[wide.median().idxmin()]
-        correlation = stats.spearmanr(wide.columns, wide.median()).statistic
-        effect = PairedRatio()(wide.iloc[:, -1].to_list(), wide.iloc[:, 0].to_list())
-        remark = (
-            f"x{effect.value:.3g} from {self.sweep} {wide.columns[0]:g} to {wide.columns[-1]:g}, "
-            f"Spearman {correlation:.2f} over {wide.shape[1]} points"
-        )
-        return Evidence(median(smallest), self.band, effect, self.floor(results), remark)
+        largest, smallest = wide.median().idxmax(), wide.median().idxmin()
+        ratio = PairedRatio()(wide[largest].to_list(), wide[smallest].to_list())
+        remark = f"largest at {self.sweep} {largest:g}, smallest at {smallest:g} of {_points(wide)}"
+        return Evidence(ratio, self.band, None, self.floor(results), remark)
 
 
 class BestGain(MetricCheck):
@@ -363,7 +483,7 @@ class CompactionSize(Check):
 
 
 AnyCheck = Annotated[
-    Level | MeanRatio | Rise | BestGain | BestPoint | ProfileShare | CompactionSize,
+    Level | Greater | Trend | Spread | BestGain | BestPoint | ProfileShare | CompactionSize,
     Field(discriminator="function"),
 ]
 
@@ -381,7 +501,7 @@ def sweep_table(values: pd.DataFrame, sweep: str) -> pd.DataFrame:
     wide = values.pivot(index="repetition", columns=sweep, values="value").sort_index(axis=1)
     complete = wide.dropna()
     if complete.empty:
-        lacking = ", ".join(f"{point:g}" for point in wide.columns[wide.isna().any()])
+        lacking = _names(wide.columns[wide.isna().any()])
         raise MissingCell(f"no repetition has all points: {sweep} {lacking}")
     return complete
 
@@ -405,5 +525,14 @@ def compaction_sizes(results: Results, experiment: str, where: Scalars) -> pd.Da
     )
 
 
+def point_keys(values: pd.DataFrame) -> list[str]:
+    """Name the columns of a selection that tell its points apart."""
+    return [str(name) for name in values if name not in (*NOT_IN_POINT, "value")]
+
+
 def _points(wide: pd.DataFrame) -> str:
-    return ", ".join(f"{point:g}" for point in wide.columns)
+    return _names(wide.columns)
+
+
+def _names(points: Iterable[Any]) -> str:
+    return ", ".join(point if isinstance(point, str) else f"{point:g}" for point in points)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import field_validator, model_validator
 
 from recompact.claims.checks import AnyCheck
 from recompact.claims.judgement import Rules
@@ -43,8 +43,8 @@ class Claim(Declaration):
         What to keep in mind.
     needs : tuple of str, optional
         Engine ids without which the claim cannot be checked.
-    check : Check, optional
-        How it is measured.
+    check : tuple of Check
+        How it is measured: one check, or several that must all hold.
     """
 
     id: str
@@ -57,11 +57,16 @@ class Claim(Declaration):
     kind: Literal["quant", "qual", "derived"]
     note: str = ""
     needs: tuple[str, ...] = ()
-    check: AnyCheck | None = Field(default=None)
+    check: tuple[AnyCheck, ...] = ()
+
+    @field_validator("check", mode="before")
+    @classmethod
+    def _one_check_is_a_list_of_one(cls, value: Any) -> Any:
+        return [value] if isinstance(value, dict) else value
 
     @model_validator(mode="after")
     def _needs_or_check(self) -> Self:
-        if bool(self.needs) == (self.check is not None):
+        if bool(self.needs) == bool(self.check):
             raise ValueError(f"{self.id} must have either needs or check")
         return self
 
@@ -83,7 +88,7 @@ class Claims(Declaration):
 
 def check_experiments(claims: Claims, experiments: Collection[str]) -> None:
     """Check that the experiments that claims look at are declared; see `check_declared`."""
-    checked = [(claim.id, claim.check) for claim in claims.claims if claim.check]
+    checked = [(claim.id, check) for claim in claims.claims for check in claim.check]
     used = [(claim, name) for claim, check in checked for name in check.experiments]
     check_declared("claims.yaml", used, experiments)
 

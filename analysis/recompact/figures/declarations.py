@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from recompact.declarations import Declaration, DeclarationError, check_declared, load
 from recompact.metrics import MetricName
 
-Unit = Literal["1", "ops/s", "us", "ms", "MB/s", "GiB"]
+Unit = Literal["1", "ops/s", "us", "ms", "MB/s", "KiB", "GiB"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Series(Declaration):
         Name in the legend and in the data; the paper's data use the same.
     experiment, phase, metric : str
         What is measured.
+    engines : tuple of str
+        Of which engines; of all that the experiment compares by default.
     where : dict
         Values of the point that the runs must have.
     scaled_up : bool
@@ -58,15 +60,27 @@ class Series(Declaration):
     experiment: str
     phase: str
     metric: MetricName
+    engines: tuple[str, ...] | None = None
     where: dict[str, str | int | float | bool] = Field(default={})
     scaled_up: bool = False
 
 
 class Axes(Declaration):
-    """One panel of a figure over a sweep."""
+    """One panel of a figure over a sweep.
+
+    Attributes
+    ----------
+    label, unit : str
+        Name and unit of the y axis.
+    over : str, optional
+        Engine by whose value of the same repetition and point every other engine's is divided.
+    series : tuple of Series
+        What is drawn.
+    """
 
     label: str
     unit: Unit
+    over: str | None = None
     series: tuple[Series, ...] = Field(min_length=1)
 
 
@@ -81,6 +95,8 @@ class Sweep(Declaration):
         Name of the axis.
     logarithmic : bool
         Whether the axis is logarithmic.
+    order : tuple of str
+        Points that have names, from left to right.
     axes : tuple of Axes
         The panels.
     """
@@ -88,6 +104,7 @@ class Sweep(Declaration):
     key: str
     label: str
     logarithmic: bool = False
+    order: tuple[str, ...] = ()
     axes: tuple[Axes, ...] = Field(min_length=1)
 
 
@@ -108,6 +125,8 @@ class Figure(Declaration):
         Name of the function that draws it.
     experiments : tuple of str
         Experiments that it is drawn from.
+    engine : str
+        For figures of one engine, which.
     timeline : bool
         Whether it draws the runs' timelines.
     profiled : bool
@@ -136,6 +155,7 @@ class Figure(Declaration):
     title: str
     function: str
     experiments: tuple[str, ...] = Field(min_length=1)
+    engine: str = "leveldb"
     timeline: bool = False
     profiled: bool = False
     paper_numbers: str = ""

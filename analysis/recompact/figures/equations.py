@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from recompact.figures.declarations import EngineStyle, Figure
 from recompact.results import MissingCell, NotPermitted, Results
 
 FANOUT, LOAD, MIX = "ldc_fanout", "lwc_load", "ldc_mix"
+BASELINE = ("leveldb",)
 MEGABYTE = 1e6
 DEFAULT_FANOUT = 10  # of LevelDB (MaxBytesForLevel), where a run does not set it
 PERCENTILES = "10, 50, 90 % of compactions"
@@ -111,7 +112,7 @@ def ldc_equations(
     the measured pure-write and pure-read throughput, Eq. 3 the mean number of upper SSTables
     per compaction and the bytes that reads take from the device.
     """
-    look = styles[results.planned(FANOUT).engine.iloc[0]]
+    look = styles[BASELINE[0]]
     figure, axes_list = style.new_figure(3, rows=2, width=10.5, height=6.6)
     frames = []
     for axes, panel in zip(axes_list, PANELS, strict=True):
@@ -137,20 +138,20 @@ def _draw_panel(
         _model_and_measured(axes, data, look)
     if panel.x_label == FANOUT_LABEL:
         axes.set_xscale("log")
-        style.sweep_ticks(axes, _thinned(sorted({float(x) for x in data.x})))
+        style.sweep_ticks(axes, thinned(sorted({float(x) for x in data.x})))
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     axes.set_yscale("log" if panel.logarithmic else "linear")
-    _headroom(axes)
+    headroom(axes)
     axes.legend(loc="upper right" if panel.title == EQUATION_2 else "upper left")
 
 
 def write_amplification_over_fanout(results: Results) -> pd.DataFrame:
     """Theorem 2.1 over k: measured write amplification and the model, as is and fitted."""
-    runs = _with_shape(results, FANOUT, "run")
+    runs = with_shape(results, FANOUT, "run", BASELINE)
     runs = runs.assign(x=runs.fanout)
     return _theorem_21(
-        results.select(FANOUT, "write_amplification"),
+        results.select(FANOUT, "write_amplification", engines=BASELINE),
         runs,
         x="fanout",
         panel=THEOREM_21_K,
@@ -159,7 +160,7 @@ def write_amplification_over_fanout(results: Results) -> pd.DataFrame:
 
 def write_amplification_over_data(results: Results) -> pd.DataFrame:
     """Theorem 2.1 over n, as SSTables in the tree, from loads of several sizes."""
-    shape = _with_shape(results, LOAD, "load")
+    shape = with_shape(results, LOAD, "load", BASELINE)
     sstables = dict(zip(shape.run, shape.data_bytes / shape.sstable_bytes, strict=True))
     sizes = shape.assign(sstables=shape.run.map(sstables)).groupby("size_gb").sstables
     sstables_of_size = sizes.median().to_dict()
@@ -175,11 +176,11 @@ def write_amplification_over_data(results: Results) -> pd.DataFrame:
 
 def lookups_over_fanout(results: Results) -> pd.DataFrame:
     """Theorem 2.2 over k: tables asked (Bloom checks) and blocks looked at per get."""
-    runs = _with_shape(results, FANOUT, "run")
+    runs = with_shape(results, FANOUT, "run", BASELINE)
     runs = runs.assign(x=runs.fanout)
-    unsorted = results.select(FANOUT, "level_0_files")
+    unsorted = results.select(FANOUT, "level_0_files", engines=BASELINE)
     runs = runs.merge(unsorted[["run", "value"]], on="run")
-    model = _median_by_x(
+    model = median_by_x(
         runs.assign(
             model=[
                 models.read_amplification(
@@ -191,7 +192,7 @@ def lookups_over_fanout(results: Results) -> pd.DataFrame:
     )
     frames = [
         rows.measured(
-            results.select(FANOUT, metric),
+            results.select(FANOUT, metric, engines=BASELINE),
             x="fanout",
             panel=THEOREM_22,
             series=series,
@@ -202,7 +203,7 @@ def lookups_over_fanout(results: Results) -> pd.DataFrame:
             ("blocks_per_get", "blocks looked at"),
         ]
     ]
-    return rows.combine([*frames, _model(model, THEOREM_22, "log_k(n/b) + u", "1")])
+    return rows.combine([*frames, model_rows(model, THEOREM_22, "log_k(n/b) + u", "1")])
 
 
 def throughput_from_amplification(results: Results) -> pd.DataFrame:
@@ -228,7 +229,7 @@ def throughput_from_amplification(results: Results) -> pd.DataFrame:
             )
         )
         model = models.store_throughput(bandwidth, float(amplification.value.median()))
-        frames.append(_model({operation: model / MEGABYTE}, EQUATION_1, "Eq. 1", "MB/s"))
+        frames.append(model_rows({operation: model / MEGABYTE}, EQUATION_1, "Eq. 1", "MB/s"))
     return rows.combine(frames)
 
 
@@ -252,18 +253,21 @@ def throughput_over_write_ratio(results: Results) -> pd.DataFrame:
             rows.measured(
                 throughput, x="write_ratio", panel=EQUATION_2, series="measured", unit="ops/s"
             ),
-            _model(model, EQUATION_2, "Eq. 2 from WO and RO", "ops/s"),
+            model_rows(model, EQUATION_2, "Eq. 2 from WO and RO", "ops/s"),
         ]
     )
 
 
 def tail_latency_over_fanout(results: Results) -> pd.DataFrame:
     """Eq. 3 over k: longest write, longest compaction, and the model."""
-    runs = _with_shape(results, FANOUT, "run")
+    runs = with_shape(results, FANOUT, "run", BASELINE)
     runs = runs.assign(x=runs.fanout)
-    reads = results.select(FANOUT, "block_read_throughput_bytes_s").set_index("run").value
+    throughput = results.select(FANOUT, "block_read_throughput_bytes_s", engines=BASELINE)
+    reads = throughput.set_index("run").value
     compactions = results.rows("compactions", FANOUT)
-    compactions = compactions[compactions.type == "compaction"]
+    compactions = compactions[
+        (compactions.type == "compaction") & compactions.engine.isin(BASELINE)
+    ]
     longest = compactions.groupby(["engine", "repetition", "fanout"], as_index=False).agg(
         value=("micros_max", "max")
     )
@@ -274,7 +278,7 @@ def tail_latency_over_fanout(results: Results) -> pd.DataFrame:
         raise MissingCell(
             f"experiment {FANOUT}, fan-out {row['fanout']}: no compaction below level 1"
         )
-    model = _median_by_x(
+    model = median_by_x(
         runs.assign(
             model=[
                 models.write_tail_latency(
@@ -289,17 +293,19 @@ def tail_latency_over_fanout(results: Results) -> pd.DataFrame:
             ]
         )
     )
-    writes = results.select(FANOUT, "latency_write_max_us")
+    writes = results.select(FANOUT, "latency_write_max_us", engines=BASELINE)
     frames = [
         rows.measured(frame, x="fanout", panel=EQUATION_3, series=series, unit="ms", factor=1e-3)
         for series, frame in [("longest write", writes), ("longest compaction", longest)]
     ]
-    return rows.combine([*frames, _model(model, EQUATION_3, "Eq. 3", "ms")])
+    return rows.combine([*frames, model_rows(model, EQUATION_3, "Eq. 3", "ms")])
 
 
-def _with_shape(results: Results, experiment: str, phase: str) -> pd.DataFrame:
+def with_shape(
+    results: Results, experiment: str, phase: str, engines: Sequence[str]
+) -> pd.DataFrame:
     """Tell k, b and n of each run: the fan-out, the SSTable size, the bytes in the tree."""
-    runs = results.planned(experiment)
+    runs = results.planned(experiment, engines=engines)
     data = results.select(experiment, "space_live_bytes", phase=phase).set_index("run").value
     options = results.campaign(experiment).specifications.set_index("run").engine_options
     return runs.assign(
@@ -327,7 +333,7 @@ def _theorem_21(
 ) -> pd.DataFrame:
     """Put Theorem 2.1 beside the measurement, as is and times the fitted constant."""
     formula = "k log_k(n/b)"
-    model = _median_by_x(
+    model = median_by_x(
         runs.assign(
             model=[
                 models.write_amplification(row["fanout"], row["data_bytes"], row["sstable_bytes"])
@@ -335,25 +341,31 @@ def _theorem_21(
             ]
         )
     )
-    medians = measured.groupby(x).value.median()
-    logs = [np.log(medians[position] / value) for position, value in model.items()]
-    constant = float(np.exp(np.mean(logs)))
+    constant = fitted_constant(measured.groupby(x).value.median(), model)
     fitted = {position: constant * value for position, value in model.items()}
     return rows.combine(
         [
             rows.measured(measured, x=x, panel=panel, series="measured", unit="1"),
-            _model(model, panel, formula, "1"),
-            _model(fitted, panel, f"{constant:.2g} x {formula}", "1"),
+            model_rows(model, panel, formula, "1"),
+            model_rows(fitted, panel, f"{constant:.2g} x {formula}", "1"),
         ]
     )
 
 
-def _median_by_x(runs: pd.DataFrame) -> dict[float, float]:
+def fitted_constant(medians: pd.Series[float], model: Mapping[float, float]) -> float:
+    """Fit what a theorem leaves open: the geometric mean of measured over model."""
+    logs = [np.log(medians[position] / value) for position, value in model.items()]
+    return float(np.exp(np.mean(logs)))
+
+
+def median_by_x(runs: pd.DataFrame) -> dict[float, float]:
+    """Take the median of `model` per position `x`."""
     medians = runs.groupby("x").model.median()
     return dict(zip(medians.index.to_list(), medians.to_list(), strict=True))
 
 
-def _model(values: Mapping[Any, float], panel: str, series: str, unit: str) -> pd.DataFrame:
+def model_rows(values: Mapping[Any, float], panel: str, series: str, unit: str) -> pd.DataFrame:
+    """Make rows of a model's values."""
     return rows.stated(values, panel=panel, series=series, unit=unit, source=rows.MODEL)
 
 
@@ -405,7 +417,7 @@ def _equation_1(axes: matplotlib.axes.Axes, data: pd.DataFrame, look: EngineStyl
     axes.grid(axis="x", visible=False)
 
 
-def _headroom(axes: matplotlib.axes.Axes) -> None:
+def headroom(axes: matplotlib.axes.Axes) -> None:
     """Leave room for the legend above the data."""
     low, high = axes.get_ylim()
     if axes.get_yscale() == "log":
@@ -415,7 +427,7 @@ def _headroom(axes: matplotlib.axes.Axes) -> None:
         axes.set_ylim(0, high * 1.45)
 
 
-def _thinned(positions: list[float]) -> list[float]:
+def thinned(positions: list[float]) -> list[float]:
     """Drop ticks that would touch their left neighbour on a logarithmic axis."""
     kept: list[float] = []
     for position in positions:

@@ -17,7 +17,10 @@ GROUPS, MODULES = "the paper's groups", "modules"
 def time_by_module(
     results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
 ) -> rows.Drawing:
-    """Draw the shares by the paper's function groups, beside the paper's, and by module."""
+    """Draw the shares by the paper's function groups, beside the paper's, and by module.
+
+    The paper's are of its baseline.
+    """
     (experiment,) = entry.experiments
     profile = results.rows("profile", experiment, profiled=entry.profiled)
     frames = [
@@ -33,30 +36,36 @@ def time_by_module(
         medians = here[here.source == rows.MEDIAN].sort_values("value", ascending=False)
         order = list(dict.fromkeys([*stated, *medians.x] if panel == GROUPS else medians.x))
         height = {name: len(order) - 1 - place for place, name in enumerate(order)}
-        look = styles[medians.engine.iloc[0]]
-        axes.barh(
-            [height[x] for x in medians.x],
-            medians.value * 100,
-            color=look.colour,
-            alpha=0.8,
-            label=look.label,
-        )
-        runs = here[here.source == rows.RUN]
-        if len(runs) > len(medians):
-            axes.scatter(
-                runs.value * 100,
-                [height[x] for x in runs.x],
-                s=9,
-                color=style.PAPER_COLOUR,
-                alpha=0.6,
-                linewidths=0,
-                zorder=3,
+        engines = [name for name in styles if name in set(medians.engine)]
+        thickness = 0.8 / len(engines)
+        for place, engine in enumerate(engines):
+            look = styles[engine]
+            shift = ((len(engines) - 1) / 2 - place) * thickness
+            one = medians[medians.engine == engine]
+            axes.barh(
+                [height[x] + shift for x in one.x],
+                one.value * 100,
+                height=thickness * 0.92,
+                color=look.colour,
+                alpha=0.8,
+                label=look.label,
             )
+            runs = here[(here.source == rows.RUN) & (here.engine == engine)]
+            if len(runs) > len(one):
+                axes.scatter(
+                    runs.value * 100,
+                    [height[x] + shift for x in runs.x],
+                    s=9,
+                    color=style.PAPER_COLOUR,
+                    alpha=0.6,
+                    linewidths=0,
+                    zorder=3,
+                )
         paper = here[here.source == rows.PAPER]
         if not paper.empty:
             values = list(paper.value * 100)
             style.draw_paper(axes, values, [height[x] for x in paper.x], label="paper")
-            axes.legend(loc="lower right")
+        axes.legend(loc="lower right")
         axes.set_yticks(list(height.values()), list(height))
         axes.grid(axis="y", visible=False)
         axes.set_xlim(left=0)

@@ -16,23 +16,34 @@ from recompact.declarations import DeclarationError
 from recompact.figures.data import DATA_COLUMNS, Drawing
 from recompact.figures.declarations import EngineStyle, Figure, load_figures
 from recompact.figures.equations import compaction_bytes_by_level, ldc_equations
-from recompact.figures.latency import latency_over_time
+from recompact.figures.latency import latency_over_time, latency_percentiles
+from recompact.figures.ldc_models import ldc_theorems
 from recompact.figures.noise import noise_ratios
 from recompact.figures.profile import time_by_module
+from recompact.figures.space import space_over_time
 from recompact.figures.style import finish, notice, theme
-from recompact.figures.sweeps import bars_over_sweep, lines_over_sweep, scale_models
+from recompact.figures.sweeps import (
+    bars_by_engine,
+    bars_over_sweep,
+    lines_over_sweep,
+    scale_models,
+)
 from recompact.results import MissingCell, NotPermitted, Results
 
 FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], Drawing]] = {
     function.__name__: function
     for function in (
+        bars_by_engine,
         bars_over_sweep,
         compaction_bytes_by_level,
         latency_over_time,
+        latency_percentiles,
         ldc_equations,
+        ldc_theorems,
         lines_over_sweep,
         noise_ratios,
         scale_models,
+        space_over_time,
         time_by_module,
     )
 }

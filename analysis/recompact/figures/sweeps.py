@@ -11,10 +11,11 @@ import pandas as pd
 from recompact.declarations import DeclarationError
 from recompact.figures import data as rows
 from recompact.figures import style
-from recompact.figures.declarations import EngineStyle, Figure, Series, Sweep
+from recompact.figures.declarations import Axes, EngineStyle, Figure, Series, Sweep
 from recompact.results import Results
 
-UNIT_FACTORS = {"1": 1.0, "ops/s": 1.0, "us": 1.0, "ms": 1e-3, "MB/s": 1e-6, "GiB": 2.0**-30}
+UNIT_FACTORS = {"1": 1.0, "ops/s": 1.0, "us": 1.0, "ms": 1e-3, "MB/s": 1e-6}
+UNIT_FACTORS |= {"KiB": 2.0**-10, "GiB": 2.0**-30}
 
 
 def sweep_of(entry: Figure) -> Sweep:
@@ -32,7 +33,7 @@ def sweep_data(results: Results, entry: Figure) -> pd.DataFrame:
         for series in axes.series:
             frames.append(
                 rows.measured(
-                    _values(results, series),
+                    _values(results, series, sweep.key, axes.over),
                     x=sweep.key,
                     panel=axes.label,
                     series=series.label,
@@ -40,15 +41,11 @@ def sweep_data(results: Results, entry: Figure) -> pd.DataFrame:
                     factor=UNIT_FACTORS[axes.unit],
                 )
             )
-            stated = entry.paper_data.values if entry.paper_data else {}
-            if series.label in stated:
+        stated = entry.paper_data.values if entry.paper_data else {}
+        for label in dict.fromkeys(series.label for series in axes.series):
+            if label in stated:
                 frames.append(
-                    rows.stated(
-                        stated[series.label],
-                        panel=axes.label,
-                        series=series.label,
-                        unit=axes.unit,
-                    )
+                    rows.stated(stated[label], panel=axes.label, series=label, unit=axes.unit)
                 )
     return rows.combine(frames)
 
@@ -56,10 +53,10 @@ def sweep_data(results: Results, entry: Figure) -> pd.DataFrame:
 def lines_over_sweep(
     results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
 ) -> rows.Drawing:
-    """Draw each panel's metrics as lines over the sweep."""
+    """Draw each panel's metrics as lines over the sweep, with the paper's values as markers."""
     sweep = sweep_of(entry)
     data = sweep_data(results, entry)
-    figure, panels = style.new_figure(len(sweep.axes), width=3.6 * len(sweep.axes))
+    figure, panels = style.new_figure(len(sweep.axes), width=max(3.6 * len(sweep.axes), 4.6))
     for axes, declared in zip(panels, sweep.axes, strict=True):
         here = data[data.panel == declared.label]
         for place, series in enumerate(declared.series):
@@ -73,15 +70,69 @@ def lines_over_sweep(
                     colour=look.colour if place == 0 else style.PALETTE[place],
                     marker=look.marker if place == 0 else "^",
                 )
+        _draw_neutral(axes, declared)
+        paper = here[here.source == rows.PAPER]
+        if not paper.empty:
+            style.draw_paper(axes, list(paper.x.astype(float)), list(paper.value), label="paper")
         if sweep.logarithmic:
             axes.set_xscale("log")
         style.sweep_ticks(axes, sorted({float(x) for x in here.x}))
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
         axes.set_xlabel(sweep.label)
         axes.set_ylabel(_axis_label(declared.label, declared.unit))
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
+
+
+def bars_by_engine(
+    results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
+) -> rows.Drawing:
+    """Draw each panel's metric as bars, engines side by side, with the paper's values on them.
+
+    Points of the sweep are named, not numbers: workloads, or request counts.
+    """
+    sweep = sweep_of(entry)
+    data = sweep_data(results, entry)
+    measured = {str(x): x for x in data[data.source == rows.MEDIAN].x}
+    names = [
+        name
+        for name in sweep.order or sorted(measured, key=lambda name: measured[name])
+        if name in measured
+    ]
+    figure, panels = style.new_figure(
+        len(sweep.axes), width=max(4.6, len(sweep.axes) * (1.2 + 0.55 * len(names)))
+    )
+    for axes, declared in zip(panels, sweep.axes, strict=True):
+        here = data[data.panel == declared.label]
+        here = here.assign(x=[names.index(str(x)) if str(x) in names else -1 for x in here.x])
+        engines = [name for name in styles if name in set(here.engine.dropna())]
+        width = 0.8 / len(engines)
+        for place, engine in enumerate(engines):
+            one = here[here.engine == engine]
+            shift = (place - (len(engines) - 1) / 2) * width
+            look = styles[engine]
+            _draw_bars(
+                axes, one.assign(x=one.x + shift), width=width, label=look.label, colour=look.colour
+            )
+        _draw_neutral(axes, declared)
+        paper = here[here.source == rows.PAPER]
+        if not paper.empty:
+            style.draw_paper(axes, list(paper.x), list(paper.value), label="paper")
+        crowded = sum(len(name) for name in names) > 34
+        axes.set_xticks(range(len(names)), names, rotation=30 if crowded else 0)
+        axes.grid(axis="x", visible=False)
+        axes.set_xlabel(sweep.label)
+        axes.set_ylabel(_axis_label(declared.label, declared.unit))
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+    return rows.Drawing(figure, data)
+
+
+def _draw_neutral(axes: matplotlib.axes.Axes, declared: Axes) -> None:
+    """Draw where two engines are alike, on a panel of ratios."""
+    if declared.over is not None:
+        axes.axhline(1, color=style.MODEL_COLOUR, linestyle="--", linewidth=1)
 
 
 def bars_over_sweep(
@@ -159,10 +210,19 @@ def scale_models(
     return rows.Drawing(figure, data)
 
 
-def _values(results: Results, series: Series) -> pd.DataFrame:
+def _values(results: Results, series: Series, key: str, over: str | None) -> pd.DataFrame:
     values = results.select(
-        series.experiment, series.metric, phase=series.phase, where=series.where
+        series.experiment,
+        series.metric,
+        phase=series.phase,
+        engines=series.engines,
+        where=series.where,
     )
+    if over is not None:
+        below = values[values.engine == over][["repetition", key, "value"]]
+        others = values[values.engine != over]
+        values = others.merge(below, on=["repetition", key], suffixes=("", "_below"))
+        return values.assign(value=values.value / values.value_below)
     return values.assign(value=values.value * values.scale_factor) if series.scaled_up else values
 
 

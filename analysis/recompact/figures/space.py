@@ -1,0 +1,76 @@
+"""Space of the tables over time, split by what they are needed for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from recompact.figures import data as rows
+from recompact.figures import style
+from recompact.figures.declarations import EngineStyle, Figure
+from recompact.results import Results
+
+GIBIBYTE = 2.0**30
+PARTS = {
+    "in levels": "#a1c9f4",
+    "frozen, in slices": "#8de5a1",
+    "frozen, useless": "#d0694a",
+    "pinned, being written or deleted": "#cfcfcf",
+}
+
+
+def space_over_time(
+    results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
+) -> rows.Drawing:
+    """Draw the bytes of tables over time as stacked areas, a panel per engine.
+
+    Frozen bytes are useful where a slice still holds them, and useless where all that held them
+    has been merged but other slices keep the table (LDC III-D). Sizes are those of the paper's
+    scale. The first repetition is drawn; the data have all.
+    """
+    (experiment,) = entry.experiments
+    timeline = results.rows("timeline", experiment).dropna(subset=["live_bytes"])
+    timeline = timeline[timeline.phase == "run"].fillna({"frozen_bytes": 0, "slice_bytes": 0})
+    engines = [name for name in styles if name in set(timeline.engine)]
+    figure, panels = style.new_figure(len(engines), width=3.6 * len(engines))
+    frames = []
+    for axes, engine in zip(panels, engines, strict=True):
+        parts = _parts(timeline[timeline.engine == engine])
+        for name in PARTS:
+            one = parts.assign(
+                panel=engine, series=name, source="interval", unit="GiB", value=parts[name]
+            )
+            frames.append(one.rename(columns={"time_s": "x"}).reindex(columns=rows.DATA_COLUMNS))
+        first = parts[parts.repetition == parts.repetition.min()]
+        axes.stackplot(
+            first.time_s,
+            *(first[name] for name in PARTS),
+            labels=list(PARTS),
+            colors=list(PARTS.values()),
+            linewidth=0,
+        )
+        axes.set_title(styles[engine].label)
+        axes.set_xlabel("time (s)")
+        axes.set_xlim(left=0)
+    top = max(axes.get_ylim()[1] for axes in panels)
+    for axes in panels:
+        axes.set_ylim(0, top * 1.3)
+    panels[0].set_ylabel("tables (GiB)")
+    panels[0].legend(loc="upper left")
+    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+    return rows.Drawing(figure, rows.combine(frames))
+
+
+def _parts(timeline: pd.DataFrame) -> pd.DataFrame:
+    useful = timeline[["slice_bytes", "frozen_bytes"]].min(axis=1)
+    other = timeline[["pinned_bytes", "pending_bytes", "obsolete_bytes"]].fillna(0).sum(axis=1)
+    gibibytes = timeline.scale_factor / GIBIBYTE
+    return timeline.assign(
+        **{
+            "in levels": (timeline.live_bytes - timeline.frozen_bytes) * gibibytes,
+            "frozen, in slices": useful * gibibytes,
+            "frozen, useless": (timeline.frozen_bytes - useful) * gibibytes,
+            "pinned, being written or deleted": other * gibibytes,
+        }
+    )
