@@ -36,7 +36,7 @@ class LdcPicker : public CompactionPicker {
     return Status::OK();
   }
 
-  void Score(Version* v) const override {
+  void Score(Version* v) override {
     ScoreBySize(v);
     ChooseMerge(v);
   }
@@ -59,9 +59,9 @@ class LdcPicker : public CompactionPicker {
     size_t file;
   };
 
-  void ChooseMerge(Version* v) const;
+  void ChooseMerge(Version* v);
   bool IsFull(const FileMetaData& file, const PartList& slices) const;
-  bool SpaceIsShort(const Version& v) const;
+  bool SpaceIsShort(const Version& v);
 
   // Calls func(level, file number in the level, slices) for each file with
   // slices.
@@ -72,6 +72,9 @@ class LdcPicker : public CompactionPicker {
   Compaction* LinkDown(int level, const std::vector<FileMetaData*>& inputs);
 
   AdaptiveThreshold threshold_;
+
+  // Bytes that can still be frozen before it is worth adding up all of them.
+  int64_t bytes_to_freeze_ = 0;
 };
 
 template <typename Func>
@@ -105,8 +108,9 @@ bool LdcPicker::Observe(UserOperation operation) {
 }
 
 // The paper's bound on frozen files (III-D): half of the files in levels.
-bool LdcPicker::SpaceIsShort(const Version& v) const {
-  uint64_t active = 0, frozen = 0;
+bool LdcPicker::SpaceIsShort(const Version& v) {
+  if (bytes_to_freeze_ > 0) return false;
+  int64_t active = 0, frozen = 0;
   std::set<uint64_t> tables;
   for (int level = 0; level < options().num_levels; level++) {
     for (const FileMetaData* f : Files(v, level)) active += f->file_size;
@@ -118,23 +122,26 @@ bool LdcPicker::SpaceIsShort(const Version& v) const {
       }
     }
   });
-  return frozen * 100 > active * options().frozen_bytes_limit_percent;
+  const int64_t percent = options().frozen_bytes_limit_percent;
+  // What is frozen is no longer active: it brings the limit nearer twice.
+  bytes_to_freeze_ = (active * percent / 100 - frozen) * 100 / (100 + percent);
+  return bytes_to_freeze_ < 0;
 }
 
 // The file with the most slices among those that have enough; if there is
 // none and frozen files take too much space, the one with the oldest slice.
-void LdcPicker::ChooseMerge(Version* v) const {
+void LdcPicker::ChooseMerge(Version* v) {
   size_t most = 0;
   uint64_t oldest = UINT64_MAX;
   Place full{}, with_oldest{};
   ForEachOwner(*v, [&](int level, size_t i, const PartList& slices) {
     const size_t count = slices.newest_first().size();
-    if (IsFull(*Files(*v, level)[i], slices) && count > most) {
+    if (count > most && IsFull(*Files(*v, level)[i], slices)) {
       most = count;
       full = {level, i};
     }
-    if (slices.newest_first().back().age < oldest) {
-      oldest = slices.newest_first().back().age;
+    if (slices.age() < oldest) {
+      oldest = slices.age();
       with_oldest = {level, i};
     }
   });
@@ -214,6 +221,7 @@ Compaction* LdcPicker::LinkDown(int level,
   Compaction* const c = NewLink(level, inputs, "size");
   const std::vector<FileMetaData*>& lower = Files(*v, level + 1);
   for (FileMetaData* table : inputs) {
+    bytes_to_freeze_ -= table->file_size;
     const Slice last = table->largest.user_key();
     TablePart slice;
     slice.begin = table->smallest.user_key().ToString();

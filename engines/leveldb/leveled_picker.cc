@@ -13,7 +13,7 @@ class LeveledPicker : public CompactionPicker {
  public:
   using CompactionPicker::CompactionPicker;
 
-  void Score(Version* v) const override { ScoreBySize(v); }
+  void Score(Version* v) override { ScoreBySize(v); }
 
   bool NeedsCompaction() const override { return versions_->NeedsCompaction(); }
 

@@ -91,8 +91,9 @@ Slice CompactionPicker::CompactPointer(int level) const {
   return versions_->compact_pointer_[level];
 }
 
-Compaction* CompactionPicker::NewMoveDown(
-    int level, const std::vector<FileMetaData*>& inputs, const char* reason) {
+Compaction* CompactionPicker::NewFrom(int level,
+                                      const std::vector<FileMetaData*>& inputs,
+                                      const char* reason) {
   auto* const c = new Compaction(&options(), level);
   c->input_version_ = versions_->current_;
   c->input_version_->Ref();
@@ -100,12 +101,20 @@ Compaction* CompactionPicker::NewMoveDown(
   c->inputs_[0] = inputs;
   InternalKey smallest, largest;
   versions_->GetRange(inputs, &smallest, &largest);
+  versions_->compact_pointer_[level] = largest.Encode().ToString();
+  c->edit_.SetCompactPointer(level, largest);
+  return c;
+}
+
+Compaction* CompactionPicker::NewMoveDown(
+    int level, const std::vector<FileMetaData*>& inputs, const char* reason) {
+  Compaction* const c = NewFrom(level, inputs, reason);
   if (level + 2 < config::kNumLevels) {
+    InternalKey smallest, largest;
+    versions_->GetRange(inputs, &smallest, &largest);
     c->input_version_->GetOverlappingInputs(level + 2, &smallest, &largest,
                                             &c->grandparents_);
   }
-  versions_->compact_pointer_[level] = largest.Encode().ToString();
-  c->edit_.SetCompactPointer(level, largest);
   return c;
 }
 
@@ -130,7 +139,7 @@ Compaction* CompactionPicker::NewMerge(int level, size_t file,
 Compaction* CompactionPicker::NewLink(int level,
                                       const std::vector<FileMetaData*>& inputs,
                                       const char* reason) {
-  Compaction* const c = NewMoveDown(level, inputs, reason);
+  Compaction* const c = NewFrom(level, inputs, reason);
   c->is_link_ = true;
   for (const FileMetaData* table : inputs) c->edit_.HoldTable(*table);
   c->AddInputDeletions(&c->edit_);

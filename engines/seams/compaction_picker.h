@@ -34,7 +34,7 @@ class CompactionPicker {
   // Records in *v which level is most in need of compaction and how much, and
   // which file should be merged with its parts, if one should.  Called once for
   // every Version, before it becomes the current one.
-  virtual void Score(Version* v) const = 0;
+  virtual void Score(Version* v) = 0;
 
   // Returns true iff the current Version should be compacted.
   virtual bool NeedsCompaction() const = 0;
@@ -111,6 +111,11 @@ class CompactionPicker {
   bool FindPartsInTheWay(Compaction* c, int* level, size_t* file) const;
 
   VersionSet* const versions_;
+
+ private:
+  // A new compaction of "inputs", after which round robin goes on behind them.
+  Compaction* NewFrom(int level, const std::vector<FileMetaData*>& inputs,
+                      const char* reason);
 };
 
 // Sets the options that the engine cannot do without, those of every database

@@ -130,6 +130,7 @@ PartList::PartList(VersionSet* versions, const FileMetaData& file,
       range_.end = part.end;
     }
   }
+  range_.age = parts_.back().age;
   limit_ = LastOf(range_.end);
 }
 
@@ -151,6 +152,11 @@ PartsBuilder::~PartsBuilder() {
 void PartsBuilder::Apply(const VersionEdit& edit) {
   for (const FileOfLevel& file : edit.deleted_files_) {
     changed_[file].clear();
+    has_other_files_[file.first] = true;
+  }
+  for (const auto& [level, file] : edit.new_files_) {
+    added_.insert({level, file.number});
+    has_other_files_[level] = true;
   }
   for (const FileMetaData& held : edit.held_tables_) {
     FileMetaData*& table = tables_[held.number];
@@ -175,12 +181,14 @@ void PartsBuilder::Apply(const VersionEdit& edit) {
   }
 }
 
-std::vector<TablePart> PartsBuilder::PartsInBase(
-    const FileOfLevel& file) const {
+std::vector<TablePart> PartsBuilder::PartsInBase(const FileOfLevel& file) {
   const auto& [level, number] = file;
-  for (size_t i = 0; i < base_->parts_[level].size(); i++) {
-    if (base_->files_[level][i]->number == number) {
-      const PartList* const parts = base_->PartsOf(level, i);
+  const size_t count = base_->parts_[level].size();
+  for (size_t tried = 0; tried < count; tried++) {
+    // A link puts parts in front of neighbours, one after the other.
+    if (++last_found_ >= count) last_found_ = 0;
+    if (base_->files_[level][last_found_]->number == number) {
+      const PartList* const parts = base_->PartsOf(level, last_found_);
       return parts == nullptr ? std::vector<TablePart>()
                               : parts->newest_first();
     }
@@ -193,26 +201,28 @@ void PartsBuilder::SaveTo(Version* v) {
     const std::vector<FileMetaData*>& files = v->files_[level];
     const std::vector<FileMetaData*>& base_files = base_->files_[level];
     const std::vector<SharedList>& base_parts = base_->parts_[level];
+    auto changed = changed_.lower_bound({level, 0});
+    const bool any_changed =
+        changed != changed_.end() && changed->first.first == level;
+    if (!any_changed && !has_other_files_[level]) {
+      v->parts_[level] = base_parts;
+      continue;
+    }
     std::vector<SharedList> parts(files.size());
     bool any = false;
     size_t base = 0;  // Both are in order, and share their metadata
     for (size_t i = 0; i < files.size(); i++) {
-      const auto changed = changed_.find({level, files[i]->number});
+      const FileOfLevel file(level, files[i]->number);
+      changed = any_changed ? changed_.find(file) : changed_.end();
       if (changed != changed_.end()) {
         if (!changed->second.empty()) {
           parts[i] = std::make_shared<const PartList>(
               versions_, *files[i], std::move(changed->second));
         }
         changed_.erase(changed);
-      } else if (!base_parts.empty()) {
-        while (base < base_files.size() && base_files[base] != files[i] &&
-               versions_->icmp_.Compare(base_files[base]->smallest,
-                                        files[i]->smallest) <= 0) {
-          base++;
-        }
-        if (base < base_files.size() && base_files[base] == files[i]) {
-          parts[i] = base_parts[base];
-        }
+      } else if (!base_parts.empty() && added_.count(file) == 0) {
+        while (base_files[base] != files[i]) base++;
+        parts[i] = base_parts[base];
       }
       any |= parts[i] != nullptr;
     }
@@ -268,18 +278,22 @@ bool Version::ForEachPart(int level, size_t i, const Slice& user_key, void* arg,
 
 bool Version::PartsOverlap(int level, const Slice* smallest_user_key,
                            const Slice* largest_user_key) const {
+  if (parts_[level].empty()) return false;
   const Comparator* const user_comparator = vset_->icmp_.user_comparator();
-  for (const auto& parts : parts_[level]) {
-    if (parts == nullptr) continue;
-    if (smallest_user_key != nullptr &&
-        IsAfterRange(user_comparator, *smallest_user_key, parts->range())) {
-      continue;
+  size_t i = smallest_user_key == nullptr
+                 ? 0
+                 : FindEntry(level, FirstOf(*smallest_user_key).Encode());
+  for (; i < files_[level].size(); i++) {
+    const PartList* const parts = PartsOf(level, i);
+    if (parts != nullptr) {
+      return largest_user_key == nullptr ||
+             !IsBeforeRange(user_comparator, *largest_user_key, parts->range());
     }
     if (largest_user_key != nullptr &&
-        IsBeforeRange(user_comparator, *largest_user_key, parts->range())) {
-      continue;
+        user_comparator->Compare(files_[level][i]->smallest.user_key(),
+                                 *largest_user_key) > 0) {
+      break;
     }
-    return true;
   }
   return false;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,6 +62,9 @@ class PartList {
   // Of all parts together.
   uint64_t bytes() const { return range_.bytes; }
 
+  // Of the oldest part.
+  uint64_t age() const { return range_.age; }
+
  private:
   VersionSet* const versions_;
   const std::vector<TablePart> parts_;
@@ -94,12 +98,15 @@ class PartsBuilder {
   using SharedList = std::shared_ptr<const PartList>;
 
   // What the base has in front of the file, newest first.
-  std::vector<TablePart> PartsInBase(const FileOfLevel& file) const;
+  std::vector<TablePart> PartsInBase(const FileOfLevel& file);
 
   VersionSet* const versions_;
   const Version* const base_;
   std::map<uint64_t, FileMetaData*> tables_;
   std::map<FileOfLevel, std::vector<TablePart>> changed_;  // newest first
+  std::set<FileOfLevel> added_;  // files, which have nothing in the base
+  bool has_other_files_[config::kNumLevels] = {};  // than the base
+  size_t last_found_ = 0;  // where PartsInBase begins to look
   Status status_;
 };
 
