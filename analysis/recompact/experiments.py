@@ -23,10 +23,12 @@ OptionName = Literal[
     "fanout",
     "flush_to_l0_only",
     "frozen_bytes_limit_percent",
+    "frozen_table_useless_percent",
     "l0_compaction_trigger",
     "l0_slowdown_trigger",
     "l0_stop_trigger",
     "level_base_bytes",
+    "links_first",
     "max_file_size",
     "max_open_files",
     "min_allowed_seeks",
@@ -169,6 +171,7 @@ class Experiment(Declaration):
     compressibility: float = Field(default=0.5, gt=0, le=1)  # E10: LDC's filter sizes imply it
     scale_factor: FromSweep | None = None
     sized_as: str | None = None
+    page_cache_bytes: int | None = Field(default=None, ge=0)
     prepare: tuple[Phase, ...] = ()
     phases: tuple[Phase, ...] = Field(min_length=1)
     sweep: dict[str, Sweep] = {}

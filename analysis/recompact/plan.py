@@ -284,9 +284,11 @@ class _Planner:
         }
         prepared = self._prepared(experiment, base, point, factor, repetition)
         phases, traces = self._phases(experiment.phases, point, factor, repetition)
+        device = self.declarations.devices[experiment.device].parameters
+        if experiment.page_cache_bytes is not None:
+            device |= {"page_cache_bytes": experiment.page_cache_bytes // factor}
         spec = base | {
-            "device": {"id": experiment.device}
-            | self.declarations.devices[experiment.device].parameters,
+            "device": {"id": experiment.device} | device,
             "start_from": None
             if prepared is None
             else {

@@ -422,7 +422,9 @@ def device_label(device: Mapping[str, Any]) -> str:
         case "path":
             return f"{device['id']} (real)"
         case kind:
-            return f"{device['id']} ({kind} model)"
+            cache = device.get("page_cache_bytes") or 0
+            cached = f", page cache {cache / 2**20:g} MiB" if cache else ""
+            return f"{device['id']} ({kind} model{cached})"
 
 
 def fewest_repetitions(runs: pd.DataFrame) -> int:

@@ -21,10 +21,11 @@ STYLES = {
     "leveldb": EngineStyle("UDC (LevelDB 1.23)", "#0173b2", "o"),
     "ldc": EngineStyle("LDC", "#de8f05", "D"),
     "ldc_adaptive": EngineStyle("LDC, adaptive threshold", "#d55e00", "^"),
+    "ldc_release": EngineStyle("LDC, links first, useless released", "#029e73", "v"),
 }
 LDC_THRESHOLD = 10
 TREES = {"leveldb": "3f9a1c52", "pristine": "77e0b1d4"}
-TREES |= {"ldc": "5d1c0a77", "ldc_adaptive": "5d1c0a77"}
+TREES |= {"ldc": "5d1c0a77", "ldc_adaptive": "5d1c0a77", "ldc_release": "5d1c0a77"}
 DEVICES: dict[str, dict[str, Any]] = {
     "memory": {"id": "memory", "kind": "memory"},
     "pcie_ssd": {
@@ -129,15 +130,21 @@ class Campaign:
         both = ("leveldb", "ldc")
         mixes = {"WO": 1, "WH": 0.7, "RWB": 0.5, "RH": 0.3, "RO": 0}
         for experiment, engines, points, operations in (
-            ("ldc_latency", both, [{}], 2 * ten_million),
+            ("ldc_latency", (*both, "ldc_release"), [{}], 2 * ten_million),
+            (
+                "ldc_direct",
+                (*both, "ldc_release"),
+                self._sweep("workload", ["WH"], ["WO", "RWB", "RH"]),
+                ten_million,
+            ),
             ("ldc_profile", both, [{"workload": "WO"}], ten_million),
             ("ldc_fanout", both, self._sweep("fanout", [3, 10, 25, 100], [5, 8]), ten_million),
             ("ldc_threshold", ("ldc",), self._sweep("threshold", [2, 10, 40], [5]), ten_million),
             ("ldc_bloom", both, self._sweep("bits", [10, 200], [50]), ten_million),
-            ("ldc_requests", both, self._sweep("requests", [10, 20], [30]), 0),
+            ("ldc_requests", (*both, "ldc_release"), self._sweep("requests", [10, 20], [30]), 0),
             (
                 "ldc_workloads",
-                (*both, "ldc_adaptive"),
+                (*both, "ldc_adaptive", "ldc_release"),
                 self._sweep("workload", ["WO", "WH", "RWB"], ["RH"]),
                 ten_million,
             ),

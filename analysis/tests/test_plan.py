@@ -46,9 +46,9 @@ def test_repetitions_interleave_engines() -> None:
     places = [(point["experiment"], point["engine"]) for point in plan.points]
     once = [
         *(("parity", "pristine"), ("parity", "leveldb")),
-        *(("ldc_latency", "leveldb"), ("ldc_latency", "ldc")),
+        *(("ldc_latency", name) for name in ("leveldb", "ldc", "ldc_release")),
     ]
-    assert places[:8] == once + once
+    assert places[:10] == once + once
     repetitions = [point["repetition"] for point in plan.points]
     assert repetitions == sorted(repetitions)
 
@@ -101,8 +101,8 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
     [
         (
             "experiments",
-            "engines: [leveldb, ldc]",
-            "engines: [levelbd, ldc]",
+            "engines: [leveldb, ldc, ldc_release]",
+            "engines: [levelbd, ldc, ldc_release]",
             "ldc_latency.engines: 'levelbd'",
         ),
         ("experiments", "device: pcie_ssd", "device: floppy", "ldc_latency.device: 'floppy'"),

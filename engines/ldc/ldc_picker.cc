@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,13 +34,15 @@ class LdcPicker : public CompactionPicker {
       return Status::InvalidArgument("slice_link_adaptive_window",
                                      "must be at least 1 operation");
     }
+    if (options().frozen_table_useless_percent < 1 ||
+        options().frozen_table_useless_percent > 100) {
+      return Status::InvalidArgument("frozen_table_useless_percent",
+                                     "must be from 1 to 100");
+    }
     return Status::OK();
   }
 
-  void Score(Version* v) override {
-    ScoreBySize(v);
-    ChooseMerge(v);
-  }
+  void Score(Version* v) override;
 
   bool NeedsCompaction() const override {
     const Version& v = *versions_->current();
@@ -54,14 +57,24 @@ class LdcPicker : public CompactionPicker {
   std::string Check(const Version& v) const override;
 
  private:
-  struct Place {
+  // A file that is to be merged, and where to find it.
+  struct Due {
     int level;
-    size_t file;
+    std::string largest;  // user key
+    const char* reason;
   };
 
   void ChooseMerge(Version* v);
-  bool IsFull(const FileMetaData& file, const PartList& slices) const;
-  bool SpaceIsShort(const Version& v);
+  bool FindDue(const Version& v, uint64_t number, const Due& due,
+               size_t* i) const;
+  void NoteDue(int level, const FileMetaData& file, const char* reason);
+  void NoteFull(const Version& v);
+  void NoteUseless(const Version& v, int level, size_t merged);
+  bool IsFull(const FileMetaData& file, size_t slices, uint64_t bytes) const;
+  bool SpaceIsShort(const Version& v) const;
+  Compaction* LinkFirst();
+  std::vector<FileMetaData*> Inputs(Version* v, int level,
+                                    FileMetaData* file) const;
 
   // Calls func(level, file number in the level, slices) for each file with
   // slices.
@@ -73,8 +86,8 @@ class LdcPicker : public CompactionPicker {
 
   AdaptiveThreshold threshold_;
 
-  // Bytes that can still be frozen before it is worth adding up all of them.
-  int64_t bytes_to_freeze_ = 0;
+  std::map<uint64_t, Due> due_;  // by number of the file
+  bool has_looked_at_all_ = false;
 };
 
 template <typename Func>
@@ -89,11 +102,11 @@ void LdcPicker::ForEachOwner(const Version& v, Func func) const {
 
 // Algorithm 1, line 8: by the number of slices.  Section III-A argues with
 // their bytes instead.
-bool LdcPicker::IsFull(const FileMetaData& file, const PartList& slices) const {
+bool LdcPicker::IsFull(const FileMetaData& file, size_t slices,
+                       uint64_t bytes) const {
   const int percent = options().slice_link_bytes_percent;
-  if (percent > 0) return slices.bytes() * 100 >= file.file_size * percent;
-  return slices.newest_first().size() >=
-         static_cast<size_t>(threshold_.value());
+  if (percent > 0) return bytes * 100 >= file.file_size * percent;
+  return slices >= static_cast<size_t>(threshold_.value());
 }
 
 // The self-adaptive threshold, III-B 4.
@@ -103,52 +116,104 @@ bool LdcPicker::Observe(UserOperation operation) {
       !threshold_.EndWindow(options().env->NowMicros())) {
     return false;
   }
+  NoteFull(*versions_->current());
   ChooseMerge(versions_->current());
   return true;
 }
 
-// The paper's bound on frozen files (III-D): half of the files in levels.
-bool LdcPicker::SpaceIsShort(const Version& v) {
-  if (bytes_to_freeze_ > 0) return false;
-  int64_t active = 0, frozen = 0;
-  std::set<uint64_t> tables;
+// The paper's bound on frozen files: half of all (III-D).
+bool LdcPicker::SpaceIsShort(const Version& v) const {
+  uint64_t all = HeldBytes();
   for (int level = 0; level < options().num_levels; level++) {
-    for (const FileMetaData* f : Files(v, level)) active += f->file_size;
+    for (const FileMetaData* f : Files(v, level)) all += f->file_size;
   }
-  ForEachOwner(v, [&](int, size_t, const PartList& slices) {
-    for (const TablePart& slice : slices.newest_first()) {
-      if (tables.insert(slice.table->number).second) {
-        frozen += slice.table->file_size;
-      }
-    }
-  });
-  const int64_t percent = options().frozen_bytes_limit_percent;
-  // What is frozen is no longer active: it brings the limit nearer twice.
-  bytes_to_freeze_ = (active * percent / 100 - frozen) * 100 / (100 + percent);
-  return bytes_to_freeze_ < 0;
+  return HeldBytes() * 100 > all * options().frozen_bytes_limit_percent;
 }
 
-// The file with the most slices among those that have enough; if there is
-// none and frozen files take too much space, the one with the oldest slice.
-void LdcPicker::ChooseMerge(Version* v) {
-  size_t most = 0;
-  uint64_t oldest = UINT64_MAX;
-  Place full{}, with_oldest{};
-  ForEachOwner(*v, [&](int level, size_t i, const PartList& slices) {
-    const size_t count = slices.newest_first().size();
-    if (count > most && IsFull(*Files(*v, level)[i], slices)) {
-      most = count;
-      full = {level, i};
-    }
-    if (slices.age() < oldest) {
-      oldest = slices.age();
-      with_oldest = {level, i};
+void LdcPicker::Score(Version* v) {
+  ScoreBySize(v);
+  if (!has_looked_at_all_) NoteFull(*v);  // what was full at the last close
+  ChooseMerge(v);
+}
+
+// What is due is noted where it becomes so, since a tree has thousands of
+// files and each action changes a few.
+void LdcPicker::NoteDue(int level, const FileMetaData& file,
+                        const char* reason) {
+  due_.insert(
+      {file.number, {level, file.largest.user_key().ToString(), reason}});
+}
+
+void LdcPicker::NoteFull(const Version& v) {
+  has_looked_at_all_ = true;
+  ForEachOwner(v, [&](int level, size_t i, const PartList& slices) {
+    const FileMetaData& file = *Files(v, level)[i];
+    if (IsFull(file, slices.newest_first().size(), slices.bytes())) {
+      NoteDue(level, file, "slices");
     }
   });
-  if (most > 0) {
-    SetFileToMerge(v, full.level, full.file);
-  } else if (oldest < UINT64_MAX && SpaceIsShort(*v)) {
-    SetFileToMerge(v, with_oldest.level, with_oldest.file);
+}
+
+bool LdcPicker::FindDue(const Version& v, uint64_t number, const Due& due,
+                        size_t* i) const {
+  *i = FindEntry(v, due.level, due.largest);
+  return *i < Files(v, due.level).size() &&
+         Files(v, due.level)[*i]->number == number &&
+         Parts(v, due.level, *i) != nullptr;
+}
+
+// What has been due for longest, by the number of its file; if nothing is and
+// frozen files take too much space, the file with the oldest slice.
+void LdcPicker::ChooseMerge(Version* v) {
+  while (!due_.empty()) {
+    const auto& [number, due] = *due_.begin();
+    size_t i;
+    if (FindDue(*v, number, due, &i)) {
+      SetFileToMerge(v, due.level, i);
+      return;
+    }
+    due_.erase(due_.begin());  // merged, or moved by a manual compaction
+  }
+  if (HeldBytes() == 0 || !SpaceIsShort(*v)) return;
+  uint64_t oldest = UINT64_MAX;
+  ForEachOwner(*v, [&](int level, size_t i, const PartList& slices) {
+    if (slices.age() < oldest) {
+      oldest = slices.age();
+      SetFileToMerge(v, level, i);
+    }
+  });
+}
+
+// Beyond the paper: when file "merged" of "level" is merged, a frozen table may
+// be left with little that is still needed.  The files that need it, which lie
+// near, are merged next, so that it can go.
+void LdcPicker::NoteUseless(const Version& v, int level, size_t merged) {
+  const std::vector<FileMetaData*>& files = Files(v, level);
+  for (const TablePart& slice : Parts(v, level, merged)->newest_first()) {
+    const FileMetaData& table = *slice.table;
+    uint64_t needed = 0;
+    std::vector<size_t> owners;
+    size_t i = FindEntry(v, level, table.smallest.user_key());
+    for (; i < files.size(); i++) {
+      const PartList* const slices = i == merged ? nullptr : Parts(v, level, i);
+      if (slices != nullptr) {
+        for (const TablePart& other : slices->newest_first()) {
+          if (other.table != &table) continue;
+          needed += other.bytes;
+          owners.push_back(i);
+        }
+      }
+      if (comparator().user_comparator()->Compare(
+              LimitOf(v, level, i), table.largest.user_key()) >= 0) {
+        break;
+      }
+    }
+    const uint64_t percent = options().frozen_table_useless_percent;
+    if (needed * 100 <= table.file_size * (100 - percent)) {
+      for (const size_t owner : owners) {
+        NoteDue(level, *files[owner], "release");
+      }
+    }
   }
 }
 
@@ -169,15 +234,51 @@ FileMetaData* LdcPicker::NextWithoutSlices(const Version& v, int level) const {
   return first;
 }
 
+// Beyond the paper: writers wait for L0 to shrink, and links, which cost next
+// to nothing, shrink it.  So they go before merges, as long as no file that
+// gains a slice has twice as many as it should.
+Compaction* LdcPicker::LinkFirst() {
+  Version* const v = versions_->current();
+  if (!options().links_first || CompactionScore(*v) < 1 || SpaceIsShort(*v)) {
+    return nullptr;
+  }
+  const int level = CompactionLevel(*v);
+  FileMetaData* const file = NextWithoutSlices(*v, level);
+  if (file == nullptr) return nullptr;
+  const std::vector<FileMetaData*> inputs = Inputs(v, level, file);
+  for (const FileMetaData* table : inputs) {
+    size_t i = FindEntry(*v, level + 1, table->smallest.user_key());
+    for (; i < Files(*v, level + 1).size(); i++) {
+      const PartList* const slices = Parts(*v, level + 1, i);
+      if (slices != nullptr &&
+          slices->newest_first().size() >=
+              2 * static_cast<size_t>(threshold_.value())) {
+        return nullptr;
+      }
+      if (comparator().user_comparator()->Compare(
+              LimitOf(*v, level + 1, i), table->largest.user_key()) >= 0) {
+        break;
+      }
+    }
+  }
+  return LinkDown(level, inputs);
+}
+
+std::vector<FileMetaData*> LdcPicker::Inputs(Version* v, int level,
+                                             FileMetaData* file) const {
+  return level == 0 ? L0Closure(v, file) : std::vector<FileMetaData*>{file};
+}
+
 Compaction* LdcPicker::Pick() {
   Version* const v = versions_->current();
   int level;
+  if (Compaction* const c = LinkFirst()) return c;
   if (const FileMetaData* file = FileToMerge(*v, &level)) {
-    const std::vector<FileMetaData*>& files = Files(*v, level);
-    const size_t i =
-        std::find(files.begin(), files.end(), file) - files.begin();
-    const bool full = IsFull(*file, *Parts(*v, level, i));
-    return NewMerge(level, i, full ? "slices" : "space");
+    const size_t i = FindEntry(*v, level, file->largest.user_key());
+    const auto due = due_.find(file->number);
+    const char* const reason = due == due_.end() ? "space" : due->second.reason;
+    if (options().frozen_table_useless_percent < 100) NoteUseless(*v, level, i);
+    return NewMerge(level, i, reason);
   }
   if (CompactionScore(*v) < 1) return nullptr;
   level = CompactionLevel(*v);
@@ -193,8 +294,7 @@ Compaction* LdcPicker::Pick() {
     }
     return NewMerge(level, most, "level");
   }
-  return LinkDown(level, level == 0 ? L0Closure(v, file)
-                                    : std::vector<FileMetaData*>{file});
+  return LinkDown(level, Inputs(v, level, file));
 }
 
 // Algorithm 1, link.  Cuts the range of each input at the files of the next
@@ -220,8 +320,12 @@ Compaction* LdcPicker::LinkDown(int level,
   }
   Compaction* const c = NewLink(level, inputs, "size");
   const std::vector<FileMetaData*>& lower = Files(*v, level + 1);
+  struct Gain {
+    size_t slices = 0;
+    uint64_t bytes = 0;
+  };
+  std::map<size_t, Gain> gains;  // by number of the file
   for (FileMetaData* table : inputs) {
-    bytes_to_freeze_ -= table->file_size;
     const Slice last = table->largest.user_key();
     TablePart slice;
     slice.begin = table->smallest.user_key().ToString();
@@ -231,10 +335,20 @@ Compaction* LdcPicker::LinkDown(int level,
       const bool is_last =
           i + 1 == lower.size() || user->Compare(limit, last) >= 0;
       slice.end = is_last ? last.ToString() : limit.ToString();
-      Link(c, table, *lower[i], slice);
+      gains[i].bytes += Link(c, table, *lower[i], slice);
+      gains[i].slices++;
       if (is_last) break;
       slice.begin = slice.end;
       slice.excludes_begin = true;
+    }
+  }
+  for (auto& [i, gain] : gains) {
+    if (const PartList* const slices = Parts(*v, level + 1, i)) {
+      gain.slices += slices->newest_first().size();
+      gain.bytes += slices->bytes();
+    }
+    if (IsFull(*lower[i], gain.slices, gain.bytes)) {
+      NoteDue(level + 1, *lower[i], "slices");
     }
   }
   return c;

@@ -393,7 +393,7 @@ TEST_F(LdcTest, FilesOfL0AreLinkedOldestFirst) {
 }
 
 TEST_F(LdcTest, TooManyFrozenBytesForceAMerge) {
-  options_.frozen_bytes_limit_percent = 50;
+  options_.frozen_bytes_limit_percent = 33;
   Open();
   Flush({10, 20, 30, 40}, std::string(3000, 'a'));
   Flush({10}, std::string(3000, 'b'));
@@ -504,6 +504,68 @@ TEST_F(LdcTest, AThresholdBelowOneIsRefused) {
 TEST_F(LdcTest, AnAdaptiveWindowOfZeroIsRefused) {
   options_.slice_link_adaptive_window = 0;
   ExpectRefused("slice_link_adaptive_window");
+}
+
+TEST_F(LdcTest, AShareOfUselessBytesOfZeroIsRefused) {
+  options_.frozen_table_useless_percent = 0;
+  ExpectRefused("frozen_table_useless_percent");
+}
+
+// The table of "b" to "d" lies in front of two files.  The first is merged with
+// its slices; what the second one needs of the table is then a tenth of it.
+TEST_F(LdcTest, WhatIsMostlyUselessIsReleased) {
+  options_.slice_link_threshold = 2;
+  options_.frozen_table_useless_percent = 70;
+  Open();
+  Flush({10, 20}, "a");
+  Flush({30, 40}, "a");
+  Put(10, std::string(9000, 'b'));
+  Flush({40}, std::string(1000, 'c'));
+  EXPECT_EQ(Ticker("merge_count"), 0u);
+  Flush({20}, "d");
+  EXPECT_EQ(Ticker("merge_count"), 2u);
+  EXPECT_EQ(Number("recompact.space", "frozen_bytes"), 0u);
+  EXPECT_EQ(Get(10), std::string(9000, 'b'));
+  EXPECT_EQ(Get(20), "d");
+  EXPECT_EQ(Get(30), "a");
+  EXPECT_EQ(Get(40), std::string(1000, 'c'));
+}
+
+TEST_F(LdcTest, WhatIsStillNeededIsNotReleased) {
+  options_.slice_link_threshold = 2;
+  options_.frozen_table_useless_percent = 70;
+  Open();
+  Flush({10, 20}, "a");
+  Flush({30, 40}, "a");
+  Put(10, std::string(1000, 'b'));
+  Flush({40}, std::string(9000, 'c'));
+  Flush({20}, "d");
+  EXPECT_EQ(Ticker("merge_count"), 1u);
+  EXPECT_GT(Number("recompact.space", "frozen_bytes"), 0u);
+}
+
+// A file of L0 waits for its link, and a file of L1 for its merge.
+TEST_F(LdcTest, LinksGoFirstWhereTheyAreAskedTo) {
+  for (const bool links_first : {false, true}) {
+    DestroyDB(path_, options_);
+    options_.l0_compaction_trigger = 1;
+    options_.slice_link_threshold = 100;
+    Open();
+    Flush({10, 20}, "a");
+    Flush({15}, "b");
+    options_.l0_compaction_trigger = 2;
+    Open();
+    Flush({16}, "c");
+    EXPECT_EQ(FilesAt(0), 1);
+    options_.l0_compaction_trigger = 1;
+    options_.slice_link_threshold = 1;
+    options_.links_first = links_first;
+    Open();
+    // Linked first, its slice is merged together with the other one.
+    EXPECT_EQ(Ticker("merge_count"), links_first ? 1u : 2u);
+    EXPECT_EQ(Scan(), "10=a 15=b 16=c 20=a");
+    db_.reset();
+  }
 }
 
 TEST_F(LdcTest, ReadsAloneMergeEverythingWhereTheThresholdIsAdaptive) {

@@ -41,6 +41,8 @@ const PartList* CompactionPicker::Parts(const Version& v, int level,
   return v.PartsOf(level, file);
 }
 
+uint64_t CompactionPicker::HeldBytes() const { return versions_->held_bytes_; }
+
 double CompactionPicker::CompactionScore(const Version& v) const {
   return v.compaction_score_;
 }
@@ -146,12 +148,13 @@ Compaction* CompactionPicker::NewLink(int level,
   return c;
 }
 
-void CompactionPicker::Link(Compaction* c, FileMetaData* table,
-                            const FileMetaData& file, TablePart part) {
+uint64_t CompactionPicker::Link(Compaction* c, FileMetaData* table,
+                                const FileMetaData& file, TablePart part) {
   part.table = table;
   part.age = ++versions_->last_part_age_;
   part.bytes = versions_->EstimateBytes(part);
   c->edit_.AddPart(c->level() + 1, file.number, part);
+  return part.bytes;
 }
 
 bool CompactionPicker::FindPartsInTheWay(Compaction* c, int* level,

@@ -65,6 +65,8 @@ class CompactionPicker {
   const InternalKeyComparator& comparator() const;
   const std::vector<FileMetaData*>& Files(const Version& v, int level) const;
   const PartList* Parts(const Version& v, int level, size_t file) const;
+  uint64_t HeldBytes()
+      const;  // of tables that the newest version holds parts of
   double CompactionScore(const Version& v) const;
   int CompactionLevel(const Version& v) const;
   FileMetaData* FileToMerge(const Version& v, int* level) const;
@@ -101,9 +103,10 @@ class CompactionPicker {
                       const char* reason);
 
   // Adds to a link compaction that a part of "table", its input, lies in front
-  // of "file" of the next level.  "part" needs its range only.
-  void Link(Compaction* c, FileMetaData* table, const FileMetaData& file,
-            TablePart part);
+  // of "file" of the next level.  "part" needs its range only.  Returns the
+  // bytes that the part takes in the table, about.
+  uint64_t Link(Compaction* c, FileMetaData* table, const FileMetaData& file,
+                TablePart part);
 
   // Of the input files of a compaction, the first that the parts of another
   // file get in the way of: a file of an input level whose parts overlap the

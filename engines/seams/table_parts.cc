@@ -151,7 +151,8 @@ PartsBuilder::~PartsBuilder() {
 
 void PartsBuilder::Apply(const VersionEdit& edit) {
   for (const FileOfLevel& file : edit.deleted_files_) {
-    changed_[file].clear();
+    changed_.erase(file);
+    added_.erase(file);
     has_other_files_[file.first] = true;
   }
   for (const auto& [level, file] : edit.new_files_) {
@@ -171,29 +172,53 @@ void PartsBuilder::Apply(const VersionEdit& edit) {
       status_ = Status::Corruption("part of a table that is not kept");
       return;
     }
-    const FileOfLevel file(record.level, record.file);
-    if (changed_.count(file) == 0) changed_[file] = PartsInBase(file);
+    std::vector<TablePart>* const parts =
+        &ChangeOf({record.level, record.file})->newest_first;
     TablePart part = record.part;
     part.table = table->second;
-    changed_[file].insert(changed_[file].begin(), std::move(part));
+    parts->insert(parts->begin(), std::move(part));
     versions_->last_part_age_ =
         std::max(versions_->last_part_age_, record.part.age);
   }
 }
 
-std::vector<TablePart> PartsBuilder::PartsInBase(const FileOfLevel& file) {
+PartsBuilder::Change* PartsBuilder::ChangeOf(const FileOfLevel& file) {
+  const auto [change, is_new] = changed_.insert({file, {{}, kNowhere}});
+  if (!is_new || added_.count(file) > 0) return &change->second;
   const auto& [level, number] = file;
-  const size_t count = base_->parts_[level].size();
-  for (size_t tried = 0; tried < count; tried++) {
+  const std::vector<FileMetaData*>& files = base_->files_[level];
+  for (size_t tried = 0; tried < files.size(); tried++) {
     // A link puts parts in front of neighbours, one after the other.
-    if (++last_found_ >= count) last_found_ = 0;
-    if (base_->files_[level][last_found_]->number == number) {
+    if (++last_found_ >= files.size()) last_found_ = 0;
+    if (files[last_found_]->number == number) {
+      change->second.place = last_found_;
       const PartList* const parts = base_->PartsOf(level, last_found_);
-      return parts == nullptr ? std::vector<TablePart>()
-                              : parts->newest_first();
+      if (parts != nullptr) {
+        change->second.newest_first = parts->newest_first();
+      }
+      break;
     }
   }
-  return {};
+  return &change->second;
+}
+
+void PartsBuilder::CountParts(const PartList& list, int by) {
+  for (const TablePart& part : list.newest_first()) {
+    int& count = versions_->parts_of_table_[part.table->number];
+    if (count == 0) versions_->held_bytes_ += part.table->file_size;
+    count += by;
+    if (count == 0) {
+      versions_->held_bytes_ -= part.table->file_size;
+      versions_->parts_of_table_.erase(part.table->number);
+    }
+  }
+}
+
+void PartsBuilder::Replace(std::vector<SharedList>* parts, size_t i,
+                           SharedList list) {
+  if (list != nullptr) CountParts(*list, +1);
+  if ((*parts)[i] != nullptr) CountParts(*(*parts)[i], -1);
+  (*parts)[i] = std::move(list);
 }
 
 void PartsBuilder::SaveTo(Version* v) {
@@ -201,39 +226,47 @@ void PartsBuilder::SaveTo(Version* v) {
     const std::vector<FileMetaData*>& files = v->files_[level];
     const std::vector<FileMetaData*>& base_files = base_->files_[level];
     const std::vector<SharedList>& base_parts = base_->parts_[level];
-    auto changed = changed_.lower_bound({level, 0});
-    const bool any_changed =
-        changed != changed_.end() && changed->first.first == level;
-    if (!any_changed && !has_other_files_[level]) {
-      v->parts_[level] = base_parts;
-      continue;
-    }
-    std::vector<SharedList> parts(files.size());
-    bool any = false;
-    size_t base = 0;  // Both are in order, and share their metadata
-    for (size_t i = 0; i < files.size(); i++) {
-      const FileOfLevel file(level, files[i]->number);
-      changed = any_changed ? changed_.find(file) : changed_.end();
-      if (changed != changed_.end()) {
-        if (!changed->second.empty()) {
-          parts[i] = std::make_shared<const PartList>(
-              versions_, *files[i], std::move(changed->second));
+    std::vector<SharedList>& parts = v->parts_[level];
+    if (!has_other_files_[level]) {
+      parts = base_parts;
+    } else if (!base_parts.empty()) {
+      // Both are in order, and share their metadata.
+      parts.resize(files.size());
+      size_t base = 0;
+      for (size_t i = 0; i < files.size(); i++) {
+        if (added_.count({level, files[i]->number}) > 0) continue;
+        for (; base_files[base] != files[i]; base++) {
+          if (base_parts[base] != nullptr) CountParts(*base_parts[base], -1);
         }
-        changed_.erase(changed);
-      } else if (!base_parts.empty() && added_.count(file) == 0) {
-        while (base_files[base] != files[i]) base++;
-        parts[i] = base_parts[base];
+        parts[i] = base_parts[base++];
       }
-      any |= parts[i] != nullptr;
+      for (; base < base_files.size(); base++) {
+        if (base_parts[base] != nullptr) CountParts(*base_parts[base], -1);
+      }
     }
-    if (any) v->parts_[level] = std::move(parts);
-  }
-  for (const auto& [file, parts] : changed_) {
-    if (!parts.empty()) {
-      status_ = Status::Corruption(
-          "part in front of a table that is not in "
-          "its level");
+    auto change = changed_.lower_bound({level, 0});
+    for (; change != changed_.end() && change->first.first == level; ++change) {
+      size_t i = change->second.place;
+      if (has_other_files_[level] || i == kNowhere) {
+        for (i = 0; i < files.size(); i++) {
+          if (files[i]->number == change->first.second) break;
+        }
+      }
+      if (i == files.size()) {
+        status_ = Status::Corruption(
+            "part in front of a table that is not in "
+            "its level");
+        return;
+      }
+      if (parts.empty()) parts.resize(files.size());
+      Replace(
+          &parts, i,
+          std::make_shared<const PartList>(
+              versions_, *files[i], std::move(change->second.newest_first)));
     }
+    const bool any = std::any_of(parts.begin(), parts.end(),
+                                 [](const auto& p) { return p != nullptr; });
+    if (!any) parts.clear();
   }
 }
 

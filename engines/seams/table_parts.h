@@ -97,16 +97,28 @@ class PartsBuilder {
   using FileOfLevel = std::pair<int, uint64_t>;  // level, file number
   using SharedList = std::shared_ptr<const PartList>;
 
-  // What the base has in front of the file, newest first.
-  std::vector<TablePart> PartsInBase(const FileOfLevel& file);
+  struct Change {
+    std::vector<TablePart> newest_first;
+    size_t place;  // of the file in its level of the base, or kNowhere
+  };
+  static constexpr size_t kNowhere = SIZE_MAX;
+
+  // Begins with what the base has in front of the file.
+  Change* ChangeOf(const FileOfLevel& file);
+
+  // Puts a list in front of file i of a level, instead of what was there.
+  void Replace(std::vector<SharedList>* parts, size_t i, SharedList list);
+
+  // Adds "by" for each part to the parts that versions_ knows of its table.
+  void CountParts(const PartList& list, int by);
 
   VersionSet* const versions_;
   const Version* const base_;
   std::map<uint64_t, FileMetaData*> tables_;
-  std::map<FileOfLevel, std::vector<TablePart>> changed_;  // newest first
+  std::map<FileOfLevel, Change> changed_;
   std::set<FileOfLevel> added_;  // files, which have nothing in the base
   bool has_other_files_[config::kNumLevels] = {};  // than the base
-  size_t last_found_ = 0;  // where PartsInBase begins to look
+  size_t last_found_ = 0;  // where ChangeOf begins to look
   Status status_;
 };
 
