@@ -243,6 +243,7 @@ class _Planner:
                 "experiment": name,
                 "run": run.id,
                 "engine": engine,
+                "built": run.engine,
                 "repetition": repetition,
                 "point": point,
                 "factor": self._factor(experiment, point),

@@ -63,11 +63,12 @@ class _Record(BaseModel):
 
 
 class PlannedRun(_Record):
-    """One run of the plan: what it is for."""
+    """One run of the plan: what it is for, and which engine was built for it."""
 
     experiment: str
     run: str
     engine: str
+    built: str
     repetition: int
     point: dict[str, str | bool | int | float]
     factor: float
@@ -192,7 +193,7 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
     """
     plan = read_json(plan_path, RunPlan)
     skipped = skipped_profiles(raw_dir, plan)
-    engines = {entry.run: entry.engine for entry in plan.runs if entry.run not in skipped}
+    engines = {entry.run: entry.built for entry in plan.runs if entry.run not in skipped}
     directories = {run: raw_dir / run for run in sorted(engines)}
     records = {run: read_run(directory) for run, directory in directories.items()}
     timelines = {run: read_timeline(directory) for run, directory in directories.items()}

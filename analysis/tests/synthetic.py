@@ -403,6 +403,7 @@ class Campaign:
                 "experiment": experiment,
                 "run": run,
                 "engine": engine,
+                "built": engine,
                 "repetition": repetition,
                 "point": point,
                 "factor": factor,

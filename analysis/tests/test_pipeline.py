@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 import checkout
-from recompact.experiments import ROOT
+from recompact.experiments import ROOT, Declarations
 from recompact.measure import DATA_ROOT
 
 pytestmark = pytest.mark.pipeline
@@ -52,11 +52,13 @@ def copy(shared_builds: None, tmp_path: Path) -> Path:
     (root / "build").mkdir()
     for folder in SHARED:
         (root / folder).symlink_to(ROOT / folder)
-    checkout.replace(
-        root / "workloads/scales.yaml",
-        "factor: {LDC: 64, LWC: 64, recompact: 32}",
-        "factor: {LDC: 512, LWC: 512, recompact: 512}",
-    )
+    scales = root / "workloads/scales.yaml"
+    declared = scales.read_text(encoding="utf-8")
+    factors = Declarations(root).scales["smoke"].factor
+    for name, factor in factors.items():
+        declared = declared.replace(f"{name}: {factor}", f"{name}: 512", 1)
+    scales.write_text(declared, encoding="utf-8")
+    assert set(Declarations(root).scales["smoke"].factor.values()) == {512}
     return root
 
 

@@ -110,7 +110,7 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
         ("experiments", "{from: fanout}", "{from: fan}", "ldc_fanout: takes a value from 'fan'"),
         ("experiments", "num_levels: 14", "levels: 14", "ldc_fanout.options.levels"),
         ("experiments", "thin: [3, 10", "thin: [4, 10", "ldc_fanout.sweep.fanout"),
-        ("scales", "factor: {LDC: 64, ", "factor: {", "has no entry LDC, which experiment"),
+        ("scales", "factor: {LDC: 128, ", "factor: {", "has no entry LDC, which experiment"),
         ("workloads", "mix: {update: 1.0}", "mix: {update: 0.9}", "workloads.WO: .*sum to 0.9"),
         ("workloads", "mix: {update: 1.0}", "mix: {updates: 1.0}", "workloads.WO.mix.updates"),
         ("workloads", "value_bytes: 1024", "bytes: 1024", "workloads.WO.bytes"),

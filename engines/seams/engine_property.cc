@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "db/db_impl.h"
 #include "db/filename.h"
@@ -9,12 +10,23 @@
 
 namespace leveldb {
 
-void VersionSet::CountTableBytes(TableBytes* sum,
-                                 std::set<uint64_t>* numbers) const {
-  // The newest version is the current one: what it does not hold is pinned.
-  for (const Version* v = dummy_versions_.prev_; v != &dummy_versions_;
+std::vector<Version*> VersionSet::NewestFirst() {
+  std::vector<Version*> versions;
+  for (Version* v = dummy_versions_.prev_; v != &dummy_versions_;
        v = v->prev_) {
-    uint64_t* bytes = (v == current_) ? &sum->live : &sum->pinned;
+    v->Ref();
+    versions.push_back(v);
+  }
+  return versions;
+}
+
+VersionSet::TableBytes VersionSet::CountTableBytes(
+    const std::vector<Version*>& newest_first, std::set<uint64_t>* numbers) {
+  TableBytes sum;
+  for (const Version* v : newest_first) {
+    // What the newest, the current one, does not hold is pinned.
+    const bool is_current = v == newest_first.front();
+    uint64_t* bytes = is_current ? &sum.live : &sum.pinned;
     for (const auto& files : v->files_) {
       for (const FileMetaData* f : files) {
         if (numbers->insert(f->number).second) *bytes += f->file_size;
@@ -23,15 +35,16 @@ void VersionSet::CountTableBytes(TableBytes* sum,
     for (const auto& of_level : v->parts_) {
       for (const auto& parts : of_level) {
         if (parts == nullptr) continue;
-        if (v == current_) sum->in_parts += parts->bytes();
+        if (is_current) sum.in_parts += parts->bytes();
         for (const TablePart& part : parts->newest_first()) {
           if (!numbers->insert(part.table->number).second) continue;
           *bytes += part.table->file_size;
-          if (v == current_) sum->frozen += part.table->file_size;
+          if (is_current) sum.frozen += part.table->file_size;
         }
       }
     }
   }
+  return sum;
 }
 
 namespace {
@@ -67,6 +80,15 @@ void CountOtherTableBytes(Env* env, const std::string& dbname,
 bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
   const bool idle = imm_ == nullptr && !background_compaction_scheduled_ &&
                     !versions_->picker()->NeedsCompaction();
+  const auto count_tables = [this](std::set<uint64_t>* numbers) {
+    const std::vector<Version*> versions = versions_->NewestFirst();
+    mutex_.Unlock();  // Do not hold up writers: there are thousands of tables
+    const VersionSet::TableBytes sum =
+        VersionSet::CountTableBytes(versions, numbers);
+    mutex_.Lock();
+    for (Version* v : versions) v->Unref();
+    return sum;
+  };
   if (property == "recompact.idle") {
     *value = idle ? "1" : "0";
     return true;
@@ -76,9 +98,8 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
     return true;
   }
   if (property == "recompact.tables") {
-    VersionSet::TableBytes sum;
     std::set<uint64_t> numbers;
-    versions_->CountTableBytes(&sum, &numbers);
+    count_tables(&numbers);
     *value = std::to_string(numbers.size());
     return true;
   }
@@ -100,10 +121,9 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
     return true;
   }
   if (property == "recompact.space") {
-    VersionSet::TableBytes sum;
     uint64_t pending_bytes, obsolete_bytes;
     std::set<uint64_t> known;
-    versions_->CountTableBytes(&sum, &known);
+    const VersionSet::TableBytes sum = count_tables(&known);
     const std::set<uint64_t> pending = pending_outputs_;
     mutex_.Unlock();  // Do not hold up writers while the directory is read
     CountOtherTableBytes(env_, dbname_, known, pending, &pending_bytes,
