@@ -101,11 +101,11 @@ def bars_by_engine(
         if name in measured
     ]
     figure, panels = style.new_figure(
-        len(sweep.axes), width=max(4.6, len(sweep.axes) * (1.2 + 0.55 * len(names)))
+        len(sweep.axes), width=max(6.5, len(sweep.axes) * max(2.6, 1.2 + 0.55 * len(names)))
     )
     for axes, declared in zip(panels, sweep.axes, strict=True):
-        here = data[data.panel == declared.label]
-        here = here.assign(x=[names.index(str(x)) if str(x) in names else -1 for x in here.x])
+        here = data[(data.panel == declared.label) & data.x.astype(str).isin(names)]
+        here = here.assign(x=[names.index(str(x)) for x in here.x])
         engines = [name for name in styles if name in set(here.engine.dropna())]
         width = 0.8 / len(engines)
         for place, engine in enumerate(engines):
@@ -119,12 +119,16 @@ def bars_by_engine(
         paper = here[here.source == rows.PAPER]
         if not paper.empty:
             style.draw_paper(axes, list(paper.x), list(paper.value), label="paper")
+            axes.legend(
+                [axes.collections[-1]], ["paper"], loc="lower right", bbox_to_anchor=(1, 1.0)
+            )
         crowded = sum(len(name) for name in names) > 34
         axes.set_xticks(range(len(names)), names, rotation=30 if crowded else 0)
         axes.grid(axis="x", visible=False)
         axes.set_xlabel(sweep.label)
         axes.set_ylabel(_axis_label(declared.label, declared.unit))
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    # Every panel has the engines of the first, or all but one of them.
+    panels[0].legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
 
