@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from recompact import publish, tables
+from recompact.experiments import ROOT
 from recompact.results import Results
 from synthetic import Campaign
 
@@ -98,3 +99,12 @@ def test_costs_are_written_into_the_readme(measured: Path, tmp_path: Path) -> No
     text = readme.read_text()
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "stale" not in text
     assert text.count("| smoke | ") == 1
+
+
+def test_what_is_published_in_this_repository_can_be_read():
+    results = Results.load(ROOT / "results/published")
+    assert results.campaigns
+    for campaign in results.campaigns:
+        for table in ("experiments", "runs", "timeline", "compactions", "profile", "noise"):
+            assert not getattr(campaign, table).empty, f"{campaign.directory}: {table}"
+        assert set(campaign.experiments.run) <= set(campaign.specifications.run)

@@ -67,6 +67,20 @@ class LdcTest : public ::testing::Test {
     EXPECT_FALSE(options_.env->FileExists(CurrentFileName(path_)));
   }
 
+  // A table with so many bytes in front of either of two files; another slice
+  // brings the first file to the threshold, and it is merged.
+  void MergeTheFirstOfTwoOwners(int first_bytes, int second_bytes) {
+    options_.slice_link_threshold = 2;
+    options_.frozen_table_useless_percent = 70;
+    Open();
+    Flush({10, 20}, "a");
+    Flush({30, 40}, "a");
+    Put(10, std::string(first_bytes, 'b'));
+    Flush({40}, std::string(second_bytes, 'c'));
+    EXPECT_EQ(Ticker("merge_count"), 0u);
+    Flush({20}, "d");
+  }
+
   // Writes "value" for each key and flushes them into one table.
   void Flush(const std::vector<int>& keys, const std::string& value) {
     for (const int key : keys) Put(key, value);
@@ -511,18 +525,8 @@ TEST_F(LdcTest, AShareOfUselessBytesOfZeroIsRefused) {
   ExpectRefused("frozen_table_useless_percent");
 }
 
-// The table of "b" to "d" lies in front of two files.  The first is merged with
-// its slices; what the second one needs of the table is then a tenth of it.
 TEST_F(LdcTest, WhatIsMostlyUselessIsReleased) {
-  options_.slice_link_threshold = 2;
-  options_.frozen_table_useless_percent = 70;
-  Open();
-  Flush({10, 20}, "a");
-  Flush({30, 40}, "a");
-  Put(10, std::string(9000, 'b'));
-  Flush({40}, std::string(1000, 'c'));
-  EXPECT_EQ(Ticker("merge_count"), 0u);
-  Flush({20}, "d");
+  MergeTheFirstOfTwoOwners(/*first_bytes=*/9000, /*second_bytes=*/1000);
   EXPECT_EQ(Ticker("merge_count"), 2u);
   EXPECT_EQ(Number("recompact.space", "frozen_bytes"), 0u);
   EXPECT_EQ(Get(10), std::string(9000, 'b'));
@@ -532,14 +536,7 @@ TEST_F(LdcTest, WhatIsMostlyUselessIsReleased) {
 }
 
 TEST_F(LdcTest, WhatIsStillNeededIsNotReleased) {
-  options_.slice_link_threshold = 2;
-  options_.frozen_table_useless_percent = 70;
-  Open();
-  Flush({10, 20}, "a");
-  Flush({30, 40}, "a");
-  Put(10, std::string(1000, 'b'));
-  Flush({40}, std::string(9000, 'c'));
-  Flush({20}, "d");
+  MergeTheFirstOfTwoOwners(/*first_bytes=*/1000, /*second_bytes=*/9000);
   EXPECT_EQ(Ticker("merge_count"), 1u);
   EXPECT_GT(Number("recompact.space", "frozen_bytes"), 0u);
 }

@@ -379,6 +379,11 @@ def _model_and_measured(axes: matplotlib.axes.Axes, data: pd.DataFrame, look: En
             colour=colours[place],
             marker=[look.marker, "^"][place],
         )
+    draw_models(axes, data)
+
+
+def draw_models(axes: matplotlib.axes.Axes, data: pd.DataFrame) -> None:
+    """Draw the curves of all models in a panel's data."""
     model = data[data.source == rows.MODEL]
     for place, (series, curve) in enumerate(model.groupby("series", sort=False)):
         axes.plot(

@@ -14,6 +14,7 @@ from recompact.figures.declarations import EngineStyle, Figure
 from recompact.figures.equations import (
     FANOUT,
     FANOUT_LABEL,
+    draw_models,
     fitted_constant,
     headroom,
     median_by_x,
@@ -131,16 +132,7 @@ def _draw(
             colour=look.colour if first else style.PALETTE[place + 1],
             marker=look.marker if first else "^",
         )
-    model = data[data.source == rows.MODEL]
-    for place, (name, curve) in enumerate(model.groupby("series", sort=False)):
-        axes.plot(
-            curve.x.astype(float),
-            curve.value,
-            color=style.MODEL_COLOUR,
-            linestyle=["--", ":"][place % 2],
-            linewidth=1.4,
-            label=str(name),
-        )
+    draw_models(axes, data)
     axes.set_title(data.panel.iloc[0])
     axes.set_xscale("log")
     axes.set_yscale("log")

@@ -12,7 +12,7 @@ from recompact.declarations import DeclarationError
 from recompact.figures import data as rows
 from recompact.figures import style
 from recompact.figures.declarations import Axes, EngineStyle, Figure, Series, Sweep
-from recompact.results import Results
+from recompact.results import MissingCell, Results
 
 UNIT_FACTORS = {"1": 1.0, "ops/s": 1.0, "us": 1.0, "ms": 1e-3, "MB/s": 1e-6}
 UNIT_FACTORS |= {"KiB": 2.0**-10, "GiB": 2.0**-30}
@@ -226,6 +226,10 @@ def _values(results: Results, series: Series, key: str, over: str | None) -> pd.
         below = values[values.engine == over][["repetition", key, "value"]]
         others = values[values.engine != over]
         values = others.merge(below, on=["repetition", key], suffixes=("", "_below"))
+        if values.empty:
+            raise MissingCell(
+                f"experiment {series.experiment} has no engine beside {over} in one repetition"
+            )
         return values.assign(value=values.value / values.value_below)
     return values.assign(value=values.value * values.scale_factor) if series.scaled_up else values
 
