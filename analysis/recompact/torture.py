@@ -388,20 +388,22 @@ def planted_bugs(root: Path, names: Sequence[str] = ()) -> bool:
     for part in ("engines", "workloads"):
         shutil.copytree(root / part, copy / part, ignore=shutil.ignore_patterns("target"))
     shutil.copytree(upstream.tree_for_tests(root, "patched"), tree)
+    bugs = sorted((root / BUGS).glob("*/*.patch"))
+    for patch in bugs:  # all, before the first long build
+        upstream.apply(patch, tree if _bug(patch)[1] else copy, "--dry-run")
     missed = []
     lines = ["| engine | bug | caught by |", "| --- | --- | --- |"]
-    for patch in sorted((root / BUGS).glob("*/*.patch")):
+    for patch in bugs:
         if names and patch.stem not in names:
             continue
         engine, in_leveldb = _bug(patch)
         place = tree if in_leveldb else copy
-        words = ["patch", "--strip=1", "--fuzz=0", "--silent", f"--directory={place}"]
-        subprocess.run([*words, f"--input={patch}"], check=True)
+        upstream.apply(patch, place)
         try:
             program = build_bench(copy, engine, folder / engine, tree)
             outcome = play(program, FIRST_SEED, BUG_SHARE, "--shrink_seconds=0", quiet=True)
         finally:
-            subprocess.run([*words, "--reverse", f"--input={patch}"], check=True)
+            upstream.apply(patch, place, "--reverse")
         caught = ", ".join(
             sorted({name.split("/")[-2] if "/" in name else name for name in outcome.failed})
         )

@@ -127,6 +127,18 @@ def series(root: Path) -> list[Path]:
     return [folder / name for name in (folder / "series").read_text(encoding="utf-8").split()]
 
 
+def apply(patch: Path, tree: Path, *options: str) -> None:
+    """Apply a patch to `tree`, with no line of context amiss.
+
+    Raises
+    ------
+    CommandError
+        If it does not apply exactly.
+    """
+    words = ["patch", "--strip=1", "--fuzz=0", "--no-backup-if-mismatch", "--silent", *options]
+    run([*words, f"--directory={tree}", f"--input={patch.resolve()}"])
+
+
 def unpack(root: Path, tarball: Path, destination: Path, *, patched: bool) -> None:
     """Unpack the release into `destination`, and apply the series to it.
 
@@ -141,17 +153,7 @@ def unpack(root: Path, tarball: Path, destination: Path, *, patched: bool) -> No
         run(["tar", "--extract", "--file", tarball, "--directory", folder])
         tree = Path(folder) / declared(root).folder
         for patch in series(root) if patched else []:
-            run(
-                [
-                    "patch",
-                    "--strip=1",
-                    "--fuzz=0",
-                    "--no-backup-if-mismatch",
-                    "--silent",
-                    f"--directory={tree}",
-                    f"--input={patch.resolve()}",
-                ]
-            )
+            apply(patch, tree)
         destination.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(tree, destination)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import checkout
-from recompact import torture
+from recompact import torture, upstream
 from recompact.declarations import DeclarationError
 from recompact.experiments import ROOT, Declarations
 
@@ -51,3 +51,10 @@ def test_every_planted_bug_says_what_it_is() -> None:
     for bug in bugs:
         first, second = bug.read_text(encoding="utf-8").splitlines()[:2]
         assert first.endswith(".") and not second
+
+
+def test_every_planted_bug_applies_exactly() -> None:
+    tree = upstream.tree_for_tests(ROOT, "patched")
+    for bug in sorted((ROOT / torture.BUGS).glob("*/*.patch")):
+        in_leveldb = torture._bug(bug)[1]
+        upstream.apply(bug, tree if in_leveldb else ROOT, "--dry-run")

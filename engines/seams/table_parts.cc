@@ -54,6 +54,10 @@ class PartIterator : public Iterator {
   Status status() const override { return table_->status(); }
 
   void Seek(const Slice& target) override {
+    if (comparator_.Compare(target, end_.Encode()) > 0) {
+      valid_ = false;
+      return;
+    }
     const bool before = comparator_.Compare(target, begin_.Encode()) < 0;
     table_->Seek(before ? begin_.Encode() : target);
     SkipBegin();
@@ -69,15 +73,15 @@ class PartIterator : public Iterator {
     } else if (comparator_.Compare(table_->key(), end_.Encode()) > 0) {
       table_->Prev();
     }
-    Check();
+    CheckBegin();
   }
   void Next() override {
     table_->Next();
-    Check();
+    CheckEnd();
   }
   void Prev() override {
     table_->Prev();
-    Check();
+    CheckBegin();
   }
 
  private:
@@ -88,12 +92,16 @@ class PartIterator : public Iterator {
         comparator_.Compare(table_->key(), begin_.Encode()) == 0) {
       table_->Next();
     }
-    Check();
+    CheckEnd();
   }
 
-  void Check() {
+  // Each way of moving can leave the range at one side only.
+  void CheckBegin() {
     valid_ = table_->Valid() &&
-             comparator_.Compare(table_->key(), begin_.Encode()) > 0 &&
+             comparator_.Compare(table_->key(), begin_.Encode()) > 0;
+  }
+  void CheckEnd() {
+    valid_ = table_->Valid() &&
              comparator_.Compare(table_->key(), end_.Encode()) <= 0;
   }
 
