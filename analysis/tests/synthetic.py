@@ -180,7 +180,10 @@ class Campaign:
                 )
                 if experiment == "ldc_profile":
                     point = {}
-                yield experiment, point, engine, "pcie_ssd", [phase]
+                phases = [phase]
+                if experiment == "ldc_read_only":
+                    phases.append(self._ldc_phase("again", ten_million, 0, 10, engine))
+                yield experiment, point, engine, "pcie_ssd", phases
         for bits in [8, 16, 128] if self.thin else [8, 16, 32, 128]:
             load = self._ldc_phase("load", ten_million, 1, 10, "ldc")
             load["counters"]["filter_bytes_written"] = (

@@ -372,7 +372,7 @@ def test_a_spread_is_largest_over_smallest(results_dir):
     content["check"] = content["check"][0] | {"experiment": "ldc_fanout", "sweep": "fanout"}
     only = Claims.model_validate({"rules": declared.rules.model_dump(), "claims": [content]})
     row = claims_table(only, Results.load(results_dir), ENGINES).iloc[0]
-    assert row.measured == pytest.approx(medians.max() / medians.min(), rel=0.02)
+    assert row.measured == pytest.approx(medians.max() / medians.min(), rel=0.05)
     assert row.verdict == "not reproduced"
 
 

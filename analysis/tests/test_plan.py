@@ -161,7 +161,7 @@ def test_a_variant_is_its_engine_with_other_options() -> None:
 def test_an_experiment_can_be_sized_apart_from_its_paper() -> None:
     plan = make(Declarations(ROOT), "small", ["ldc_latency", "ldc_skew"])
     factors = {p["experiment"]: p["factor"] for p in plan.points}
-    assert factors["ldc_latency"] == plan.scale_entry.factor["LDC"]
+    assert factors["ldc_latency"] == plan.scale_entry.factor["LDC latency"]
     assert factors["ldc_skew"] == plan.scale_entry.factor["LDC long"]
 
 
