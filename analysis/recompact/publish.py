@@ -1,7 +1,8 @@
 """Merging the finished runs of a scale into results/published, which is kept in git.
 
 Parts that were measured at different times add up: a newer run of the same point, engine and
-repetition takes the place of the older one, everything else stays.
+repetition takes the place of the older one. Everything else stays, unless its experiment was
+measured anew with another scale factor or device: such runs are no repetitions of each other.
 """
 
 from __future__ import annotations
@@ -97,8 +98,23 @@ def _merged_experiments(measured: Path, folder: Path, chosen: set[str]) -> pd.Da
     new = new[new.run.isin(chosen)]
     path = folder / "experiments.csv"
     if path.exists():
-        new = pd.concat([tables.read_table(path, tables.EXPERIMENT_COLUMNS), new])
+        old = tables.read_table(path, tables.EXPERIMENT_COLUMNS)
+        stays = ~_group(old).isin(_group(new))
+        alike = _set_up(folder, old).isin(_set_up(measured, new))
+        new = pd.concat([old[stays | alike], new])
     return new.drop_duplicates(POINT, keep="last")
+
+
+def _group(experiments: pd.DataFrame) -> pd.Series[str]:
+    """Name of each row the runs that it is compared with: a profiled run to none that is timed."""
+    return experiments.experiment + " " + experiments.profiled.astype(str)
+
+
+def _set_up(folder: Path, experiments: pd.DataFrame) -> pd.Series[str]:
+    """Tell of each row what all runs of its group have in common, as one text."""
+    specifications = tables.read_table(folder / "specifications.csv", tables.SPECIFICATION_COLUMNS)
+    device = experiments.run.map(specifications.set_index("run").device)
+    return _group(experiments) + " " + experiments.scale_factor.astype(str) + " " + device
 
 
 def _merged_scale(path: Path, new: dict[str, object]) -> dict[str, object]:

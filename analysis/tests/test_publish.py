@@ -80,6 +80,25 @@ def test_a_newer_run_of_a_point_takes_the_place_of_the_older(
     assert json.loads((folder / "scale.json").read_text())["scale"] == "smoke"
 
 
+def test_runs_of_another_set_up_are_no_repetitions(measured: Path, tmp_path: Path) -> None:
+    (folder,) = publish.publish(measured, tmp_path / "published", {"ldc_latency"})
+    old = _read(folder, "experiments")
+    chosen = old[(old.experiment == "ldc_latency") & (old.engine == "leveldb")].run.iloc[:1]
+    for name in ("experiments", *publish.BY_RUN):
+        frame = _read(measured, name)
+        frame = frame[frame.run.isin(chosen)]
+        if name == "specifications":
+            frame["device"] = frame.device.str.replace("pcie_ssd", "another_ssd")
+        if name == "experiments":
+            frame = frame[frame.experiment == "ldc_latency"]
+        frame.replace(chosen.iloc[0], "f" * 16).to_csv(measured / f"{name}.csv", index=False)
+    publish.publish(measured, tmp_path / "published", {"ldc_latency"})
+    new = _read(folder, "experiments")
+    assert set(new[new.experiment == "ldc_latency"].run) == {"f" * 16}
+    others = old[old.experiment != "ldc_latency"].run
+    assert set(others) <= set(new.run)
+
+
 def test_hosts_are_named_by_what_they_are() -> None:
     assert publish.host_folder("2 x AMD EPYC, 24 GiB, Linux 6.1, tmpfs") == (
         "2-x-amd-epyc-24-gib-linux-6-1-tmpfs"
