@@ -26,8 +26,7 @@ include: "paper_figures/figures.smk"
 
 
 # With the limit, which nobody asked for, each job that ends leaves a timer that
-# looks at all waiting jobs every second, beside what is measured: after a hundred
-# jobs that takes half a core.
+# looks at all waiting jobs every second, beside what is measured.
 onstart:
     workflow.scheduler.job_rate_limiter = None
 
