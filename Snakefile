@@ -26,9 +26,11 @@ include: "paper_figures/figures.smk"
 
 
 # With the limit, which nobody asked for, each job that ends leaves a timer that
-# looks at all waiting jobs every second, beside what is measured.
+# looks at all waiting jobs every second, beside what is measured. It is read
+# first, so that a Snakemake that has no such limit stops here.
 onstart:
-    workflow.scheduler.job_rate_limiter = None
+    if workflow.scheduler.job_rate_limiter is not None:
+        workflow.scheduler.job_rate_limiter = None
 
 
 localrules:
