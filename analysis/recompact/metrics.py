@@ -39,7 +39,7 @@ COMPUTED = (
     *("compaction_io_bytes", "filter_share", "filter_bytes_per_sstable"),
     *("write_latency_fluctuation", "read_latency_fluctuation"),
     *("space_table_bytes", "space_frozen_bytes", "space_slice_bytes"),
-    *("frozen_share_max", "useless_share_max"),
+    *("space_peak_bytes", "frozen_share_max", "useless_share_max"),
     *("space_live_bytes", "space_pinned_bytes", "space_pending_bytes", "space_obsolete_bytes"),
 )
 NAMES = (*ENGINE_COUNTERS, *DRIVER_COUNTERS, *COMPUTED)

@@ -111,6 +111,13 @@ class Campaign:
         return self.experiments[self.experiments.experiment == experiment]
 
     @cached_property
+    def dates(self) -> Mapping[str, str]:
+        """Day of the newest run per experiment, as YYYY-MM-DD."""
+        runs = self.runs.drop_duplicates("run")[["run", "date"]]
+        newest = self.experiments[["experiment", "run"]].merge(runs, on="run")
+        return dict(newest.groupby("experiment").date.max())
+
+    @cached_property
     def runs(self) -> pd.DataFrame:
         """runs.csv."""
         return self._read("runs", tables.RUN_COLUMNS)
@@ -158,7 +165,7 @@ class Results:
     """Measurements of one scale, or published ones of several scales and hosts.
 
     An experiment that several campaigns measured is taken whole from one of them, never mixed:
-    from the largest scale, then the one with most runs, then the first by name.
+    from the largest scale, then the one with most runs, then the newest, then the first by name.
 
     Attributes
     ----------
@@ -207,14 +214,17 @@ class Results:
         MissingCell
             If no campaign measured it.
         """
-        sizes = [
-            (SCALE_ORDER.index(campaign.scale), len(runs), -place, campaign)
-            for place, campaign in enumerate(self.campaigns)
-            if len(runs := campaign.of(experiment))
-        ]
-        if not sizes:
+        measured = [campaign for campaign in self.campaigns if experiment in campaign.dates]
+        if not measured:
             raise MissingCell(f"experiment {experiment} was not measured")
-        return max(sizes, key=lambda size: size[:3])[3]
+        return max(
+            measured,
+            key=lambda campaign: (
+                SCALE_ORDER.index(campaign.scale),
+                len(campaign.of(experiment)),
+                campaign.dates[experiment],
+            ),
+        )
 
     def planned(
         self,

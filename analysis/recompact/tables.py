@@ -341,7 +341,7 @@ def runs_table(
         for phase in with_debts(record.phases):
             intervals = timelines[run][timelines[run].phase == phase.name]
             metrics = dict(phase_metrics(phase)) | dict(fluctuation_metrics(intervals))
-            metrics |= dict(frozen_metrics(intervals))
+            metrics |= dict(space_metrics(intervals))
             metrics["suspect"] = float(bool(record.suspect))
             rows += [
                 (
@@ -445,18 +445,23 @@ def fluctuation_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
             yield f"{operation}_latency_fluctuation", largest / smallest
 
 
-def frozen_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
-    """Yield the largest shares that frozen tables take of all live table bytes (LDC III-D).
+def space_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yield what tables take at most over a phase, and how much of it in frozen tables (LDC III-D).
 
-    ``useless_share_max`` counts of the frozen bytes only those outside of every slice: merged
-    already, but in tables with slices that are still needed. Engines without frozen tables have
-    neither.
+    ``space_peak_bytes`` is what a device must hold: every table, those that a compaction is
+    writing or that wait to be deleted included. ``useless_share_max`` counts of the frozen bytes
+    only those outside of every slice: merged already, but in tables with slices that are still
+    needed. Shares are of all live table bytes. Engines without seams have none of the three,
+    engines without frozen tables no share.
     """
-    tables = intervals[(intervals.live_bytes > 0) & intervals.frozen_bytes.notna()]
-    if not tables.empty and (tables.frozen_bytes > 0).any():
-        yield "frozen_share_max", float((tables.frozen_bytes / tables.live_bytes).max())
-        useless = (tables.frozen_bytes - tables.slice_bytes).clip(lower=0)
-        yield "useless_share_max", float((useless / tables.live_bytes).max())
+    tables = intervals[intervals.live_bytes > 0]
+    if not tables.empty:
+        yield "space_peak_bytes", float(tables[list(TABLE_SPACE)].sum(axis=1).max())
+    frozen = tables[tables.frozen_bytes > 0]
+    if not frozen.empty:
+        yield "frozen_share_max", float((frozen.frozen_bytes / frozen.live_bytes).max())
+        useless = (frozen.frozen_bytes - frozen.slice_bytes).clip(lower=0)
+        yield "useless_share_max", float((useless / frozen.live_bytes).max())
 
 
 def latency_extremes(intervals: pd.DataFrame, operation: str) -> tuple[float, float]:

@@ -1,5 +1,8 @@
 """Tests of asking the tidy tables."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from recompact import tables
@@ -94,6 +97,27 @@ def test_published_campaigns_are_not_mixed(published):
     frame = results.select("ldc_fanout", "throughput_ops_s")
     assert set(frame.scale_factor) == {16}
     assert len(frame) == 6 * 2 * 2
+
+
+def test_of_two_hosts_with_as_many_runs_the_newest_answers(published, tmp_path):
+    for host in ("a", "b", "c"):
+        shutil.copytree(published / "host" / "small", tmp_path / host / "small")
+    redate(tmp_path / "b", "2031-01-02")
+    fewer = redate(tmp_path / "c", "2032-01-02")
+    experiments = tables.read_table(fewer / "experiments.csv", tables.EXPERIMENT_COLUMNS)
+    of_one = (experiments.experiment == "ldc_fanout") & (experiments.repetition == 1)
+    tables.write(experiments[~of_one], fewer / "experiments.csv")
+    results = Results.load(tmp_path)
+    assert results.campaign("ldc_fanout").directory == tmp_path / "b" / "small"
+    assert results.campaign("lwc_load").directory == tmp_path / "c" / "small"
+
+
+def redate(host: Path, date: str) -> Path:
+    """Make the runs of a host's published tables those of another day."""
+    folder = host / "small"
+    runs = tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS)
+    tables.write(runs.assign(date=date), folder / "runs.csv")
+    return folder
 
 
 def test_stamp_tells_the_conditions(smoke):

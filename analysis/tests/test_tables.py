@@ -119,6 +119,26 @@ def test_fluctuation_leaves_out_idle_and_starved_intervals_and_the_last():
     assert dict(tables.fluctuation_metrics(intervals)) == {"write_latency_fluctuation": 4.0}
 
 
+def test_the_largest_space_holds_tables_that_are_written_or_wait_to_be_deleted():
+    intervals = pd.DataFrame(
+        {
+            "live_bytes": [100, 200, 300],
+            "frozen_bytes": [0, 80, 90],
+            "slice_bytes": [0, 30, 60],
+            "pinned_bytes": [0, 20, 0],
+            "pending_bytes": [10, 60, 0],
+            "obsolete_bytes": [0, 40, 5],
+        }
+    )
+    assert dict(tables.space_metrics(intervals)) == {
+        "space_peak_bytes": 320,
+        "frozen_share_max": 0.4,
+        "useless_share_max": 0.25,
+    }
+    assert list(dict(tables.space_metrics(intervals.head(1)))) == ["space_peak_bytes"]
+    assert not dict(tables.space_metrics(intervals.assign(live_bytes=float("nan"))))
+
+
 @pytest.mark.parametrize(
     ("metric", "unit"),
     [
