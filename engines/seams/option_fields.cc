@@ -6,6 +6,10 @@ using leveldb::Options;
 
 const std::map<std::string, OptionSetter>& EngineOptionFields() {
   static const auto* const fields = new std::map<std::string, OptionSetter>{
+      {"adaptive_pipeline", &SetField<bool, &Options::adaptive_pipeline>},
+      {"compaction_input_bytes",
+       &SetField<uint64_t, &Options::compaction_input_bytes>},
+      {"compute_threads", &SetField<int, &Options::compute_threads>},
       {"event_log_path", &SetField<std::string, &Options::event_log_path>},
       {"expand_inputs", &SetField<bool, &Options::expand_inputs>},
       {"fanout", &SetField<int, &Options::fanout>},
@@ -22,6 +26,9 @@ const std::map<std::string, OptionSetter>& EngineOptionFields() {
       {"links_first", &SetField<bool, &Options::links_first>},
       {"min_allowed_seeks", &SetField<int, &Options::min_allowed_seeks>},
       {"num_levels", &SetField<int, &Options::num_levels>},
+      {"pipeline_queue_depth", &SetField<int, &Options::pipeline_queue_depth>},
+      {"pipelined_compaction", &SetField<bool, &Options::pipelined_compaction>},
+      {"read_threads", &SetField<int, &Options::read_threads>},
       {"seek_compaction", &SetField<bool, &Options::seek_compaction>},
       {"slice_link_adaptive", &SetField<bool, &Options::slice_link_adaptive>},
       {"slice_link_adaptive_window",
@@ -29,9 +36,11 @@ const std::map<std::string, OptionSetter>& EngineOptionFields() {
       {"slice_link_bytes_percent",
        &SetField<int, &Options::slice_link_bytes_percent>},
       {"slice_link_threshold", &SetField<int, &Options::slice_link_threshold>},
+      {"subtask_bytes", &SetField<uint64_t, &Options::subtask_bytes>},
       {"track_obsolete_files", &SetField<bool, &Options::track_obsolete_files>},
       {"user_key_aligned_outputs",
        &SetField<bool, &Options::user_key_aligned_outputs>},
+      {"write_threads", &SetField<int, &Options::write_threads>},
   };
   return *fields;
 }

@@ -1,6 +1,7 @@
 #include "seams/statistics.h"
 
 #include <cstring>
+#include <utility>
 
 #include "db/version_set.h"
 #include "seams/current_action.h"
@@ -22,6 +23,17 @@ const char* const kTickerNames[kNumTickers] = {
     "compaction_bytes_read",
     "compaction_bytes_written",
     "compaction_us",
+    "compaction_read_us",
+    "compaction_crc_us",
+    "compaction_decompress_us",
+    "compaction_sort_us",
+    "compaction_compress_us",
+    "compaction_recrc_us",
+    "compaction_write_us",
+    "compaction_sync_us",
+    "compaction_subtasks",
+    "compaction_readq_us",
+    "compaction_writeq_us",
     "seek_compaction_count",
     "trivial_move_count",
     "trivial_move_bytes",
@@ -47,19 +59,29 @@ const char* const kTickerNames[kNumTickers] = {
     "stall_l0_count",
 };
 
+// In the order of Stage.
+const char* const kStageNames[kNumStages] = {
+    "read_us",     "crc_us",   "decompress_us", "sort_us",
+    "compress_us", "recrc_us", "write_us",      "sync_us"};
+
 struct ThreadState {
   bool background = false;
   int actions = 0;  // ActionScopes alive
   const char* action = "";
-  uint64_t stage_nanos[kNumStages] = {};
+  StageTimes times = {};
+  std::string event_members;
+  StageTimer* timer = nullptr;  // the innermost
 };
 
 thread_local ThreadState thread_state;
 
-uint64_t NanosSince(Clock::time_point start) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() -
-                                                              start)
+uint64_t NanosBetween(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin)
       .count();
+}
+
+uint64_t NanosSince(Clock::time_point start) {
+  return NanosBetween(start, Clock::now());
 }
 
 void AppendMember(std::string* json, const char* name, uint64_t value) {
@@ -68,6 +90,19 @@ void AppendMember(std::string* json, const char* name, uint64_t value) {
   json->append(name);
   json->append("\": ");
   json->append(std::to_string(value));
+}
+
+// The stages of the action that this thread is in, which took "micros", in
+// microseconds.
+StageTimes StageMicros(uint64_t micros) {
+  StageTimes result = thread_state.times;
+  uint64_t sum = 0;
+  for (uint64_t& time : result) {
+    time /= 1000;
+    sum += time;
+  }
+  if (result[kStageSort] == 0 && micros > sum) result[kStageSort] = micros - sum;
+  return result;
 }
 
 uint64_t InputBytes(const Compaction& c, int which) {
@@ -140,6 +175,10 @@ void Statistics::OnCompaction(const Compaction& c, size_t outputs,
   Add(kCompactionBytesRead, bytes_read);
   Add(kCompactionBytesWritten, bytes_written);
   Add(kCompactionMicros, micros);
+  const StageTimes stage_micros = StageMicros(micros);
+  for (int stage = 0; stage < kNumStages; stage++) {
+    Add(static_cast<Ticker>(kCompactionReadMicros + stage), stage_micros[stage]);
+  }
   if (std::strcmp(c.reason(), "seek") == 0) Add(kSeekCompactionCount, 1);
   LevelCounters& level = levels_[c.level() + 1];
   level.compaction_count++;
@@ -169,11 +208,7 @@ void Statistics::OnLink(const Compaction& c) {
 
 void Statistics::LogEvent(const Event& event) {
   if (event_log_ == nullptr) return;
-  const uint64_t* nanos = thread_state.stage_nanos;
-  const uint64_t staged =
-      nanos[kStageRead] + nanos[kStageWrite] + nanos[kStageSync];
-  const uint64_t compute_micros =
-      event.micros > staged / 1000 ? event.micros - staged / 1000 : 0;
+  const StageTimes micros = StageMicros(event.micros);
   std::string line;
   AppendMember(&line, "t_us", NanosSince(opened_) / 1000);
   line += std::string(", \"type\": \"") + event.type + "\", \"reason\": \"" +
@@ -186,10 +221,17 @@ void Statistics::LogEvent(const Event& event) {
   AppendMember(&line, "bytes_written", event.bytes_written);
   AppendMember(&line, "outputs", event.outputs);
   AppendMember(&line, "micros", event.micros);
-  AppendMember(&line, "read_us", nanos[kStageRead] / 1000);
-  AppendMember(&line, "write_us", nanos[kStageWrite] / 1000);
-  AppendMember(&line, "sync_us", nanos[kStageSync] / 1000);
+  uint64_t compute_micros = 0;
+  for (int stage = 0; stage < kNumStages; stage++) {
+    AppendMember(&line, kStageNames[stage], micros[stage]);
+    if (stage >= kStageCrc && stage <= kStageRecrc) {
+      compute_micros += micros[stage];
+    }
+  }
   AppendMember(&line, "compute_us", compute_micros);
+  if (!thread_state.event_members.empty()) {
+    line += ", " + thread_state.event_members;
+  }
   std::lock_guard<std::mutex> lock(event_log_mutex_);
   std::fprintf(event_log_, "{%s}\n", line.c_str());
 }
@@ -223,26 +265,53 @@ BackgroundScope::~BackgroundScope() { thread_state.background = false; }
 
 const char* CurrentAction() { return thread_state.action; }
 
-ActionScope::ActionScope(const char* name) : outer_name_(thread_state.action) {
+ActionScope::ActionScope(const char* name)
+    : outer_name_(thread_state.action),
+      outer_times_(thread_state.times),
+      outer_event_members_(std::move(thread_state.event_members)) {
   thread_state.action = name;
-  std::memcpy(outer_nanos_, thread_state.stage_nanos, sizeof(outer_nanos_));
-  std::memset(thread_state.stage_nanos, 0, sizeof(thread_state.stage_nanos));
+  thread_state.times = {};
+  thread_state.event_members.clear();
   thread_state.actions++;
 }
 
 ActionScope::~ActionScope() {
-  std::memcpy(thread_state.stage_nanos, outer_nanos_, sizeof(outer_nanos_));
+  thread_state.times = outer_times_;
+  thread_state.event_members = std::move(outer_event_members_);
   thread_state.actions--;
   thread_state.action = outer_name_;
 }
 
+StageTimes ActionTimes() { return thread_state.times; }
+
+void AddActionTimes(const StageTimes& times) {
+  for (int stage = 0; stage < kNumStages; stage++) {
+    thread_state.times[stage] += times[stage];
+  }
+}
+
+void AddToEvent(const std::string& json_members) {
+  thread_state.event_members += json_members;
+}
+
 StageTimer::StageTimer(Stage stage)
-    : stage_(stage), active_(thread_state.actions > 0) {
-  if (active_) start_ = Clock::now();
+    : stage_(stage),
+      active_(thread_state.actions > 0),
+      outer_(thread_state.timer) {
+  if (!active_) return;
+  start_ = Clock::now();
+  if (outer_ != nullptr) {
+    thread_state.times[outer_->stage_] += NanosBetween(outer_->start_, start_);
+  }
+  thread_state.timer = this;
 }
 
 StageTimer::~StageTimer() {
-  if (active_) thread_state.stage_nanos[stage_] += NanosSince(start_);
+  if (!active_) return;
+  const Clock::time_point end = Clock::now();
+  thread_state.times[stage_] += NanosBetween(start_, end);
+  if (outer_ != nullptr) outer_->start_ = end;
+  thread_state.timer = outer_;
 }
 
 StallTimer::StallTimer(Statistics* statistics, StallCause cause)

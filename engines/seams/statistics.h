@@ -1,6 +1,7 @@
 #ifndef RECOMPACT_ENGINES_SEAMS_STATISTICS_H_
 #define RECOMPACT_ENGINES_SEAMS_STATISTICS_H_
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -28,6 +29,17 @@ enum Ticker {
   kCompactionBytesRead,
   kCompactionBytesWritten,
   kCompactionMicros,
+  kCompactionReadMicros,  // the steps, in the order of Stage
+  kCompactionCrcMicros,
+  kCompactionDecompressMicros,
+  kCompactionSortMicros,
+  kCompactionCompressMicros,
+  kCompactionRecrcMicros,
+  kCompactionWriteMicros,
+  kCompactionSyncMicros,
+  kCompactionSubtasks,
+  kCompactionReadQueueMicros,   // of sub-tasks that wait to be computed, ...
+  kCompactionWriteQueueMicros,  // ... and to be written, summed over them
   kSeekCompactionCount,
   kTrivialMoveCount,
   kTrivialMoveBytes,
@@ -61,9 +73,22 @@ enum StallCause {
   kStallL0 = kStallL0Micros
 };
 
-// The stages of a flush or compaction that are timed; what is left of its
-// duration is computation.
-enum Stage { kStageRead, kStageWrite, kStageSync, kNumStages };
+// What a flush or compaction spends its time on: the seven steps of PCP II-A,
+// and the syncing of finished tables.  Where nothing times kStageSort itself, it
+// is what the others leave of the duration.
+enum Stage {
+  kStageRead,
+  kStageCrc,
+  kStageDecompress,
+  kStageSort,
+  kStageCompress,
+  kStageRecrc,
+  kStageWrite,
+  kStageSync,
+  kNumStages
+};
+
+using StageTimes = std::array<uint64_t, kNumStages>;  // nanoseconds
 
 // The counters and the event log of one open database.  Safe for concurrent
 // use.
@@ -139,10 +164,22 @@ class ActionScope {
 
  private:
   const char* outer_name_;
-  uint64_t outer_nanos_[kNumStages];
+  StageTimes outer_times_;
+  std::string outer_event_members_;
 };
 
-// Adds its lifetime to a stage of the action that this thread is in.
+// The stage times so far of the action that this thread is in.
+StageTimes ActionTimes();
+
+// Adds those that other threads spent on it.
+void AddActionTimes(const StageTimes& times);
+
+// Adds members, written as JSON, to the line that the event log gets for the
+// action that this thread is in.
+void AddToEvent(const std::string& json_members);
+
+// Adds its lifetime, but for that of timers inside it, to a stage of the action
+// that this thread is in.
 class StageTimer {
  public:
   explicit StageTimer(Stage stage);
@@ -151,6 +188,7 @@ class StageTimer {
  private:
   const Stage stage_;
   const bool active_;
+  StageTimer* const outer_;
   std::chrono::steady_clock::time_point start_;
 };
 

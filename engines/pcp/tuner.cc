@@ -1,0 +1,127 @@
+#include "pcp/tuner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace leveldb {
+
+namespace {
+
+constexpr uint64_t kSmallestSubtask = 64 << 10;
+constexpr uint64_t kLargestSubtask = 16 << 20;
+constexpr int kDeepestQueue = 8;
+
+// What the sub-tasks of a compaction count less than those of the next.
+constexpr double kFading = 0.7;
+
+// A change has to promise so much less time.
+constexpr double kWorthwhile = 0.97;
+
+}  // namespace
+
+void PipelineTuner::Line::Fade() {
+  for (double* sum : {&n, &x, &y, &xx, &xy, &rate, &rate_squares}) {
+    *sum *= kFading;
+  }
+}
+
+void PipelineTuner::Line::Add(double new_x, double new_y) {
+  n += 1;
+  x += new_x;
+  y += new_y;
+  xx += new_x * new_x;
+  xy += new_x * new_y;
+  rate += new_y / new_x;
+  rate_squares += new_y / new_x * new_y / new_x;
+}
+
+double PipelineTuner::Line::At(double at) const {
+  // Least squares, where neither a byte nor a sub-task takes less than nothing.
+  const double spread = n * xx - x * x;
+  if (spread <= 1e-6 * n * xx) return y / x * at;
+  const double per_byte = (n * xy - x * y) / spread;
+  const double per_subtask = (y - per_byte * x) / n;
+  if (per_subtask < 0) return xy / xx * at;
+  if (per_byte < 0) return y / n;
+  return per_subtask + per_byte * at;
+}
+
+double PipelineTuner::Line::RelativeDeviation() const {
+  const double mean = rate / n;
+  return std::sqrt(std::max(0.0, rate_squares / n - mean * mean)) / mean;
+}
+
+PipelineTuner::PipelineTuner(const Choice& first, int max_compute_threads)
+    : max_compute_threads_(max_compute_threads), choice_(first) {}
+
+PipelineTuner::Choice PipelineTuner::Choose(uint64_t bytes) {
+  if (lines_.empty()) return choice_;
+  const Choice last = choice_;
+  double best =
+      kWorthwhile * Predict(bytes, last.subtask_bytes, last.compute_threads);
+  for (const uint64_t subtask_bytes :
+       {last.subtask_bytes / 2, last.subtask_bytes, last.subtask_bytes * 2}) {
+    if (subtask_bytes < kSmallestSubtask || subtask_bytes > kLargestSubtask) {
+      continue;
+    }
+    for (int threads = std::max(1, last.compute_threads - 1);
+         threads <= std::min(max_compute_threads_, last.compute_threads + 1);
+         threads++) {
+      const double time = Predict(bytes, subtask_bytes, threads);
+      if (time >= best) continue;
+      best = time;
+      choice_.subtask_bytes = subtask_bytes;
+      choice_.compute_threads = threads;
+    }
+  }
+  // A queue makes up for what a stage takes longer than it does on average.
+  double deviation = 0;
+  for (const Line& line : NearestLines(choice_.compute_threads).stage) {
+    deviation = std::max(deviation, line.RelativeDeviation());
+  }
+  choice_.queue_depth = std::clamp(
+      static_cast<int>(std::ceil(2 * deviation)), 1, kDeepestQueue);
+  for (auto& [threads, lines] : lines_) {
+    for (Line& line : lines.stage) line.Fade();
+  }
+  return choice_;
+}
+
+void PipelineTuner::Learn(uint64_t bytes, int64_t read_us, int64_t compute_us,
+                          int64_t write_us) {
+  if (bytes == 0 || read_us <= 0 || compute_us <= 0 || write_us <= 0) return;
+  Line* const stages = lines_[choice_.compute_threads].stage;
+  const double x = static_cast<double>(bytes);
+  stages[kRead].Add(x, static_cast<double>(read_us));
+  stages[kCompute].Add(x, static_cast<double>(compute_us));
+  stages[kWrite].Add(x, static_cast<double>(write_us));
+}
+
+const PipelineTuner::Lines& PipelineTuner::NearestLines(
+    int compute_threads) const {
+  auto nearest = lines_.begin();
+  for (auto i = lines_.begin(); i != lines_.end(); ++i) {
+    if (std::abs(i->first - compute_threads) <
+        std::abs(nearest->first - compute_threads)) {
+      nearest = i;
+    }
+  }
+  return nearest->second;
+}
+
+double PipelineTuner::Predict(uint64_t bytes, uint64_t subtask_bytes,
+                              int compute_threads) const {
+  const Line* const stages = NearestLines(compute_threads).stage;
+  const double size =
+      static_cast<double>(std::min(bytes, subtask_bytes));
+  const double n = static_cast<double>(bytes) / size;
+  const double read = stages[kRead].At(size);
+  const double compute = stages[kCompute].At(size);
+  const double write = stages[kWrite].At(size);
+  const double threads = std::min<double>(compute_threads, std::ceil(n));
+  return read + compute + write +
+         (n - 1) * std::max({read, compute / threads, write});
+}
+
+}  // namespace leveldb
