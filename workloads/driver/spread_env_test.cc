@@ -1,8 +1,10 @@
 #include "driver/spread_env.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "driver/table_file.h"
