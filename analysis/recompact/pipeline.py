@@ -176,6 +176,12 @@ def base_of(run: Run) -> list[str]:
     return [f"{FINISHED}/{run.start_from}"] if run.start_from else []
 
 
+def calibration_of(run: Run) -> list[str]:
+    """Name the marks of the runs that tell the speed of a run's device, if any."""
+    names = run.calibration.runs if run.calibration else ()
+    return [f"{FINISHED}/{name}" for name in names]
+
+
 def marks_of(plan: Plan) -> list[str]:
     """List the marks of all runs of a plan."""
     return [f"{FINISHED}/{name}" for name in plan.runs]

@@ -129,6 +129,8 @@ class Figure(Declaration):
         For figures of one engine, which.
     timeline : bool
         Whether it draws the runs' timelines.
+    spans : bool
+        Whether it draws what the threads of one compaction of each run did.
     profiled : bool
         Whether it is drawn from the experiments' profiled runs.
     paper_numbers : str
@@ -157,6 +159,7 @@ class Figure(Declaration):
     experiments: tuple[str, ...] = Field(min_length=1)
     engine: str = "leveldb"
     timeline: bool = False
+    spans: bool = False
     profiled: bool = False
     paper_numbers: str = ""
     paper_data: PaperData | None = None

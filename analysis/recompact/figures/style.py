@@ -90,10 +90,14 @@ def stamp_lines(stamp: Stamp) -> list[str]:
     traces = [text for text in stamp.hashes if text.startswith("trace ")]
     hashes = [text for text in stamp.hashes if not text.startswith("trace ")]
     hashes.append(traces[0] if len(traces) == 1 else f"{len(traces)} traces")
+    sizes = [factors(stamp.factors)] if stamp.factors else []
+    if stamp.counts:
+        sizes.append(f"{factors(stamp.counts)} of the operations at full size")
     conditions = [
-        f"{stamp.scale} scale, {factors(stamp.factors)}",
+        f"{stamp.scale} scale, {', '.join(sizes)}",
         f"device {', '.join(stamp.devices)}",
         repetitions,
+        *(f"confined to {number} of the host's processors" for number in stamp.processors),
         *stamp.hosts,
         *stamp.thinning,
         *hashes,
