@@ -10,7 +10,7 @@ from typing import TextIO
 
 from recompact.declarations import DeclarationError, RecompactError
 from recompact.experiments import ROOT, Declarations, ScaleName
-from recompact.figures.declarations import Figure, check_experiments, load_figures
+from recompact.figures.declarations import Figure, check_experiments, check_sizes, load_figures
 from recompact.measure import MeasureError, check_existing
 from recompact.plan import Plan, Run, make
 
@@ -85,6 +85,7 @@ def select(scale: str, panels: str) -> Selection:
         )
     figures = load_figures(ROOT / FIGURES)
     check_experiments(figures, declared.experiments)
+    check_sizes(figures, [name for name, entry in declared.experiments.items() if entry.keep_sizes])
     wanted = figures.figures if panels == "all" else figures.chosen(panels.split(","))
     used = {name for figure in wanted for name in figure.experiments}
     # The noise floor is needed for every verdict.

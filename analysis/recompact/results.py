@@ -367,6 +367,17 @@ class Results:
             raise MissingCell(f"experiment {experiment} has no rows in {table}.csv")
         return joined
 
+    def device(self, experiment: str) -> Mapping[str, Any]:
+        """Get the device of an experiment's runs, as the driver was told; of the first run.
+
+        Raises
+        ------
+        MissingCell
+            If it was not measured.
+        """
+        device: Mapping[str, Any] = self.rows("specifications", experiment).device.iloc[0]
+        return device
+
     def noise_floor(self, metric: str, experiment: str) -> float | None:
         """Tell by how much identical runs differ on the host of an experiment.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -106,6 +106,12 @@ def stamp_lines(stamp: Stamp) -> list[str]:
     if stamp.suspect:
         lines.append(f"{len(stamp.suspect)} of {len(stamp.runs)} runs are suspect")
     return lines
+
+
+def device_title(device: Mapping[str, Any]) -> str:
+    """Name a device above a panel: its id and, where it was balanced, its speed."""
+    speed = device.get("speed", 1)
+    return str(device["id"]) + (f"\nx{speed:.4g} as fast" if speed != 1 else "\nas it was")
 
 
 def factors(values: Sequence[float]) -> str:
