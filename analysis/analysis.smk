@@ -7,6 +7,7 @@ TABLES = [
         "runs.csv",
         "timeline.csv",
         "compactions.csv",
+        "spans.csv",
         "profile.csv",
         "noise.csv",
         "specifications.csv",

@@ -46,6 +46,7 @@ rule run:
         driver=lambda w: pipeline.driver_of(plan.run(w.run)),
         traces=lambda w: pipeline.traces_of(plan, w.run),
         base=lambda w: pipeline.base_of(plan.run(w.run)),
+        calibration=lambda w: pipeline.calibration_of(plan.run(w.run)),
     output:
         touch(f"{pipeline.FINISHED}/{{run}}"),
     log:

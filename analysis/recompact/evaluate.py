@@ -61,9 +61,10 @@ def publish(scale: str) -> None:
     """Merge the finished runs of a scale into results/published, even of an unfinished sweep."""
     finished = ROOT / "build/published" / scale
     tables(ROOT / write_finished_plan(scale), finished)
-    drawn = [figure for figure in load_figures(ROOT / FIGURES).figures if figure.timeline]
-    with_timeline = {name for figure in drawn for name in figure.experiments}
-    for folder in publish_tables(finished, ROOT / PUBLISHED, with_timeline):
+    declared = load_figures(ROOT / FIGURES).figures
+    timelines = {name for figure in declared if figure.timeline for name in figure.experiments}
+    spans = {name for figure in declared if figure.spans for name in figure.experiments}
+    for folder in publish_tables(finished, ROOT / PUBLISHED, timelines, spans):
         note_costs(ROOT / PUBLISHED, folder, held_by(scale))
         print(f"wrote {folder.relative_to(ROOT)}")
     write_costs(ROOT / "README.md", ROOT / PUBLISHED)

@@ -14,11 +14,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 Scalar = bool | int | float | str
 OptionName = Literal[
+    "adaptive_pipeline",
     "block_cache_bytes",
     "block_restart_interval",
     "block_size",
     "bloom_bits_per_key",
+    "compaction_input_bytes",
     "compression",
+    "compute_threads",
     "expand_inputs",
     "fanout",
     "flush_to_l0_only",
@@ -34,24 +37,46 @@ OptionName = Literal[
     "min_allowed_seeks",
     "num_levels",
     "paranoid_checks",
+    "pipeline_queue_depth",
+    "pipelined_compaction",
+    "read_threads",
     "reuse_logs",
     "seek_compaction",
     "slice_link_adaptive",
     "slice_link_adaptive_window",
     "slice_link_bytes_percent",
     "slice_link_threshold",
+    "subtask_bytes",
     "track_obsolete_files",
     "user_key_aligned_outputs",
     "write_buffer_size",
+    "write_threads",
 ]
 ScaleName = Literal["smoke", "small", "paper"]
 
 
 class FromSweep(Declaration):
-    """A value taken from the sweep: `{from: size_gb, times: 250000}`."""
+    """A value taken from the sweep: `{from: size_gb, times: 250000}`, `{from: value_bytes, of: N}`.
+
+    Attributes
+    ----------
+    source : str
+        Key of the sweep.
+    times : float
+        What its value is multiplied by.
+    of : float, optional
+        What is divided by its value, and rounded: N operations of so many bytes each.
+    """
 
     source: str = Field(alias="from")
     times: float = 1
+    of: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _multiplies_or_divides(self) -> FromSweep:
+        if self.of is not None and self.times != 1:
+            raise ValueError("times and of exclude each other")
+        return self
 
 
 class Engine(Declaration):
@@ -62,6 +87,7 @@ class Engine(Declaration):
     tree: Literal["pristine", "patched"]
     sources: tuple[str, ...]
     options: dict[OptionName, Scalar]
+    direct_io: bool = False
     kill_points: tuple[str, ...] = ()
     exempt_tests: dict[str, str] = {}
     colour: str = Field(pattern="^#[0-9a-f]{6}$")
@@ -132,6 +158,7 @@ class Phase(Declaration):
     workload: str | FromSweep | None = None
     operations: int | FromSweep | None = None
     keys: int | FromSweep | None = None
+    value_bytes: int | FromSweep | None = None
     unscaled: bool = False
     pace: Pace = Pace()
     threads: int = Field(default=1, ge=1)
@@ -142,7 +169,15 @@ class Phase(Declaration):
         replays = self.kind == "replay"
         if replays != (self.workload is not None) or replays != (self.operations is not None):
             raise ValueError("workload and operations go with kind replay, and only with it")
+        if self.value_bytes is not None and not replays:
+            raise ValueError("value_bytes goes with kind replay, and only with it")
         return self
+
+    @property
+    def from_sweep(self) -> tuple[FromSweep, ...]:
+        """What the phase takes from the sweep."""
+        fields = (self.workload, self.operations, self.keys, self.value_bytes)
+        return tuple(value for value in fields if isinstance(value, FromSweep))
 
 
 class Sweep(Declaration):
@@ -166,8 +201,11 @@ class Experiment(Declaration):
     paper: str
     engines: tuple[str, ...] = Field(min_length=1)
     device: str
+    members: FromSweep | None = None
+    processors: int | None = Field(default=None, ge=1)
     options: dict[OptionName, Scalar | FromSweep] = {}
     upstream_defaults: bool = False
+    keep_sizes: bool = False
     compressibility: float = Field(default=0.5, gt=0, le=1)  # E10: LDC's filter sizes imply it
     scale_factor: FromSweep | None = None
     sized_as: str | None = None
@@ -182,6 +220,14 @@ class Experiment(Declaration):
     def size(self) -> str:
         """Whose scale factor applies: that of the paper, unless `sized_as` names another."""
         return self.sized_as or self.paper
+
+    @property
+    def from_sweep(self) -> tuple[FromSweep, ...]:
+        """What the experiment and its phases take from the sweep."""
+        own = (self.members, self.scale_factor, *self.options.values())
+        phases = (*self.prepare, *self.phases)
+        of_phases = (value for phase in phases for value in phase.from_sweep)
+        return (*(value for value in own if isinstance(value, FromSweep)), *of_phases)
 
 
 class _Engines(Declaration):
@@ -216,21 +262,59 @@ class _Experiments(Declaration):
     experiments: dict[str, Experiment]
 
 
+class Balance(Declaration):
+    """How fast a device is, told by runs of another: see `recompact.calibration`.
+
+    Attributes
+    ----------
+    experiment : str
+        The runs that tell, of one engine at one point.
+    phase : str
+        Which of their phases.
+    compute_share : float
+        Share of a compaction's steps that is to be computation.
+    """
+
+    experiment: str
+    phase: str = "run"
+    compute_share: float = Field(gt=0, lt=1)
+
+
 class Device(Declaration, extra="allow"):
     """A device; the driver knows and checks the parameters of each kind."""
 
     kind: Literal["memory", "path", "ssd", "hdd", "raid0"]
     title: str
     source: str
+    balance: Balance | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Everything the driver is told, without the prose."""
-        return self.model_dump(exclude={"title", "source"})
+        return self.model_dump(exclude={"title", "source", "balance"})
 
 
 class _Devices(Declaration):
     devices: dict[str, Device]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_over(cls, content: Any) -> Any:
+        """Give an entry `{like: NAME, ...}` what it does not say itself from NAME's entry."""
+        entries = content.get("devices") if isinstance(content, dict) else None
+        if not isinstance(entries, dict):
+            return content
+        whole = {}
+        for name, entry in entries.items():
+            like = entry.get("like") if isinstance(entry, dict) else None
+            if like is not None:
+                original = entries.get(like)
+                if not isinstance(original, dict) or "like" in original:
+                    raise ValueError(f"devices.{name}.like: {like!r} is no device of its own")
+                own = {key: value for key, value in entry.items() if key != "like"}
+                entry = {**original, **own}
+            whole[name] = entry
+        return {**content, "devices": whole}
 
 
 class Declarations:
@@ -318,6 +402,7 @@ class Declarations:
                         f"has no entry {experiment.size}, which experiment {name} takes; add it"
                     )
             self._check_sweep_uses(name, experiment)
+            self._check_members(name, experiment)
             for phase in (*experiment.prepare, *experiment.phases):
                 for workload in self._workload_names(experiment, phase):
                     self._check(
@@ -327,6 +412,35 @@ class Declarations:
                         self.workloads,
                         "workloads/workloads.yaml",
                     )
+        for name, device in self.devices.items():
+            if device.balance is not None:
+                self._check_balance(name, device.balance)
+
+    def _check_balance(self, device: str, balance: Balance) -> None:
+        place = f"{self.root / 'workloads/devices.yaml'}: devices.{device}.balance.experiment"
+        experiment = self.experiments.get(balance.experiment)
+        if experiment is None:
+            raise DeclarationError(
+                f"{place}: {balance.experiment!r} is not in {self.experiments_path}; "
+                f"correct the name or declare it"
+            )
+        if len(experiment.engines) > 1 or experiment.sweep:
+            raise DeclarationError(
+                f"{place}: {balance.experiment} must have one engine and no sweep, so that its "
+                f"runs are repetitions of each other"
+            )
+        if self.devices[experiment.device].balance is not None:
+            raise DeclarationError(
+                f"{place}: {balance.experiment} goes to {experiment.device}, which is balanced "
+                f"itself; name one on a device as it is"
+            )
+
+    def _check_members(self, name: str, experiment: Experiment) -> None:
+        if experiment.members is not None and self.devices[experiment.device].kind != "raid0":
+            raise DeclarationError(
+                f"{self.experiments_path}: experiments.{name}.members: goes with a device of kind "
+                f"raid0, which {experiment.device} is not"
+            )
 
     def _check(
         self, experiment: str, key: str, value: str, known: dict[str, Any], file: str
@@ -338,20 +452,28 @@ class Declarations:
             )
 
     def _check_sweep_uses(self, name: str, experiment: Experiment) -> None:
-        used = [value for value in experiment.options.values() if isinstance(value, FromSweep)]
-        used += [experiment.scale_factor] if experiment.scale_factor else []
-        names = {value.source for value in used}
-        for phase in (*experiment.prepare, *experiment.phases):
-            fields = (phase.workload, phase.operations, phase.keys)
-            names |= {value.source for value in fields if isinstance(value, FromSweep)}
-        for source in sorted(names - set(experiment.sweep)):
-            raise DeclarationError(
-                f"{self.experiments_path}: experiments.{name}: takes a value from {source!r}, "
-                f"which its sweep does not have; add it to sweep or correct the name"
-            )
+        for value in experiment.from_sweep:
+            if value.source not in experiment.sweep:
+                raise DeclarationError(
+                    f"{self.experiments_path}: experiments.{name}: takes a value from "
+                    f"{value.source!r}, which its sweep does not have; add it to sweep or correct "
+                    f"the name"
+                )
+            points = experiment.sweep[value.source].full
+            wrong = [point for point in points if not _divides(point)]
+            if value.of is not None and wrong:
+                raise DeclarationError(
+                    f"{self.experiments_path}: experiments.{name}.sweep.{value.source}: has "
+                    f"{wrong[0]!r}, by which {value.of:g} cannot be divided; of needs numbers "
+                    f"above 0"
+                )
 
     @staticmethod
     def _workload_names(experiment: Experiment, phase: Phase) -> list[str]:
         if isinstance(phase.workload, FromSweep):
             return [str(value) for value in experiment.sweep[phase.workload.source].full]
         return [] if phase.workload is None else [phase.workload]
+
+
+def _divides(point: Scalar) -> bool:
+    return isinstance(point, (int, float)) and not isinstance(point, bool) and point > 0

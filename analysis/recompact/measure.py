@@ -8,7 +8,9 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+from recompact import calibration
 from recompact.declarations import RecompactError
 from recompact.plan import Run
 
@@ -62,6 +64,30 @@ def check_existing(run_directory: Path, run: Run) -> bool:
     return True
 
 
+def specification(run: Run, raw: Path) -> dict[str, Any]:
+    """Give what the driver is told: the run's own, with the speed of a balanced device in it.
+
+    The number is not part of the run's name; the runs that tell it are.
+
+    Raises
+    ------
+    CalibrationError
+        If a run that tells the speed is missing.
+    """
+    if run.calibration is None:
+        return run.spec
+    device = run.spec["device"] | {"speed": calibration.speed(run.calibration, raw)}
+    return run.spec | {"device": device}
+
+
+def pinning(run: Run) -> tuple[str, ...]:
+    """Words that keep the driver, and all its threads, on the first processors."""
+    processors = run.spec.get("processors")
+    if processors is None:
+        return ()
+    return ("taskset", "-c", "0" if processors == 1 else f"0-{processors - 1}")
+
+
 def _keep(data: Path, database: Path) -> None:
     """Copy a database so that it is there as a whole or not at all."""
     partial = database.with_suffix(".partial")
@@ -90,7 +116,8 @@ def measure(
     driver : Path
         The replay driver of the run's engine.
     run_directory : Path
-        Receives the result; run.json comes last.
+        Receives the result; run.json comes last. Beside it lie the runs that tell the speed of
+        a balanced device.
     database : Path
         Receives the database of a run that keeps it.
     prefix : tuple of str
@@ -100,24 +127,28 @@ def measure(
     ------
     MeasureError
         If the driver fails, or the directory holds another result.
+    CalibrationError
+        If a run that tells the speed of the device is missing.
     """
     data = data_root() / f"recompact-{run.id}"
     shutil.rmtree(data, ignore_errors=True)  # left by a run that was killed
     if check_existing(run_directory, run) and (database.exists() or not run.keeps_database):
         return
+    content = specification(run, run_directory.parent)
     shutil.rmtree(run_directory, ignore_errors=True)
     run_directory.mkdir(parents=True)
-    specification = run_directory / "specification.json"
-    specification.write_text(json.dumps(run.spec, indent=1) + "\n", encoding="utf-8")
+    path = run_directory / "specification.json"
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     # The driver dies with this process: nobody measures beside an orphan.
     words = [
         "setpriv",
         "--pdeathsig",
         "KILL",
         *prefix,
+        *pinning(run),
         str(driver.resolve()),
         "--spec",
-        str(specification.resolve()),
+        str(path.resolve()),
         "--out",
         str(run_directory.resolve()),
         "--data-dir",

@@ -12,10 +12,32 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+# Counters of a compaction's seven steps (PCP II-A), by the resource that they use.
+READ_STEPS = ("compaction_read_us",)
+COMPUTE_STEPS = (
+    *("compaction_crc_us", "compaction_decompress_us", "compaction_sort_us"),
+    *("compaction_compress_us", "compaction_recrc_us"),
+)
+WRITE_STEPS = ("compaction_write_us", "compaction_sync_us")
+DEVICE_STEPS = (*READ_STEPS, *WRITE_STEPS)
+# Shares of the time of all steps, and the counters that each sums up.
+STEP_SHARES = {
+    "step_read_share": READ_STEPS,
+    "step_crc_share": ("compaction_crc_us",),
+    "step_decompress_share": ("compaction_decompress_us",),
+    "step_sort_share": ("compaction_sort_us",),
+    "step_compress_share": ("compaction_compress_us",),
+    "step_recrc_share": ("compaction_recrc_us",),
+    "step_write_share": WRITE_STEPS,
+    "compute_share": COMPUTE_STEPS,
+}
+
 ENGINE_COUNTERS = (
     *("table_bytes_written", "filter_bytes_written"),
     *("flush_count", "flush_bytes_written", "flush_us"),
     *("compaction_count", "compaction_bytes_read", "compaction_bytes_written", "compaction_us"),
+    *(*DEVICE_STEPS, *COMPUTE_STEPS),
+    *("compaction_subtasks", "compaction_readq_us", "compaction_writeq_us"),
     *("seek_compaction_count", "trivial_move_count", "trivial_move_bytes"),
     *("link_count", "merge_count"),
     *("wal_bytes_written", "manifest_bytes_written"),
@@ -37,6 +59,9 @@ COMPUTED = (
     *("read_amplification", "compaction_read_amplification", "tables_per_get", "blocks_per_get"),
     *("write_throughput_bytes_s", "read_throughput_bytes_s", "block_read_throughput_bytes_s"),
     *("compaction_io_bytes", "filter_share", "filter_bytes_per_sstable"),
+    *STEP_SHARES,
+    *("compaction_bandwidth_bytes_s", "compaction_output_bandwidth_bytes_s"),
+    *("subtasks_per_compaction", "read_queue_mean", "write_queue_mean"),
     *("write_latency_fluctuation", "read_latency_fluctuation"),
     *("space_table_bytes", "space_frozen_bytes", "space_slice_bytes"),
     *("space_peak_bytes", "frozen_share_max", "useless_share_max"),

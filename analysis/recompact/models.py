@@ -1,12 +1,14 @@
 """Analytical models of the papers, to be drawn beside the measurements.
 
 Sizes are in bytes, throughputs in bytes per second (or any one rate unit, where said), times in
-seconds. Sources: LDC (ICDE'19), section II-B; LWC-tree (MSST'17), section II.
+seconds. Sources: LDC (ICDE'19), section II-B; LWC-tree (MSST'17), section II; PCP (IPDPS'14),
+section III.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 
 def levels(fanout: float, data_bytes: float, sstable_bytes: float) -> float:
@@ -234,3 +236,170 @@ def compaction_bytes(amplification_factor: float, sstable_bytes: float = 1.0) ->
         S_data in the unit of `sstable_bytes`.
     """
     return (amplification_factor + 1) * sstable_bytes * 2
+
+
+@dataclass(frozen=True)
+class StageTimes:
+    """Time that a compaction spends in each stage of the pipeline (PCP III-A).
+
+    Attributes
+    ----------
+    read : float
+        t_1, of all sub-tasks together or of one; any unit, the same for all three.
+    compute : float
+        t_2 to t_6.
+    write : float
+        t_7.
+    """
+
+    read: float
+    compute: float
+    write: float
+
+    @property
+    def total(self) -> float:
+        """Time of all steps in turn."""
+        return self.read + self.compute + self.write
+
+    def slowest(self, *, disks: int = 1, threads: int = 1, shared_device: bool = False) -> float:
+        """Time of the stage that holds up the others: the denominator of PCP Eq. 2, 4 and 6.
+
+        Parameters
+        ----------
+        disks : int
+            k of S-PPCP, devices that share steps 1 and 7.
+        threads : int
+            k of C-PPCP, processors that share steps 2 to 6.
+        shared_device : bool
+            Whether reads and writes take turns on a device, t_1 + t_7 (models, D.4 item 9a); the
+            paper takes them to go on side by side.
+
+        Returns
+        -------
+        float
+            In the unit of the times.
+        """
+        if shared_device:
+            return max((self.read + self.write) / disks, self.compute / threads)
+        return max(self.read / disks, self.compute / threads, self.write / disks)
+
+
+def scp_bandwidth(data_bytes: float, times: StageTimes) -> float:
+    """Bandwidth of a compaction whose steps run in turn (PCP Eq. 1).
+
+    B_scp = l / (t_1 + ... + t_7)
+
+    Parameters
+    ----------
+    data_bytes : float
+        l, what is compacted in these times.
+    times : StageTimes
+        In seconds.
+
+    Returns
+    -------
+    float
+        In bytes per second.
+    """
+    return data_bytes / times.total
+
+
+def pcp_bandwidth(
+    data_bytes: float,
+    times: StageTimes,
+    *,
+    disks: int = 1,
+    threads: int = 1,
+    shared_device: bool = False,
+) -> float:
+    """Bandwidth of a pipelined compaction: PCP Eq. 2, with several disks Eq. 4, threads Eq. 6.
+
+    B_pcp = l / max{t_1, S, t_7}, B_s-ppcp = l / max{t_1/k, S, t_7/k} and
+    B_c-ppcp = l / max{t_1, S/k, t_7}, with S = t_2 + ... + t_6
+
+    Parameters
+    ----------
+    data_bytes, times
+        As in `scp_bandwidth`.
+    disks, threads, shared_device
+        As in `StageTimes.slowest`.
+
+    Returns
+    -------
+    float
+        In bytes per second.
+    """
+    return data_bytes / times.slowest(disks=disks, threads=threads, shared_device=shared_device)
+
+
+def pcp_speedup(
+    times: StageTimes, *, disks: int = 1, threads: int = 1, shared_device: bool = False
+) -> float:
+    """Bandwidth of a pipelined compaction over that of steps in turn (PCP Eq. 3).
+
+    Parameters
+    ----------
+    times : StageTimes
+        Of the compaction whose steps run in turn.
+    disks, threads, shared_device
+        As in `StageTimes.slowest`.
+
+    Returns
+    -------
+    float
+        At least 1 for one disk and one thread.
+    """
+    return times.total / times.slowest(disks=disks, threads=threads, shared_device=shared_device)
+
+
+def ppcp_gain(
+    times: StageTimes, *, disks: int = 1, threads: int = 1, shared_device: bool = False
+) -> float:
+    """Bandwidth of a parallel pipeline over that of the plain one (PCP Eq. 5 and 7).
+
+    B_s-ppcp / B_pcp = max{t_1, S, t_7} / max{t_1/k, S, t_7/k}, and with S/k for C-PPCP.
+
+    Parameters
+    ----------
+    times : StageTimes
+        Of one disk and one thread.
+    disks, threads, shared_device
+        As in `StageTimes.slowest`.
+
+    Returns
+    -------
+    float
+        At least 1, at most the number of disks or threads.
+    """
+    plain = times.slowest(shared_device=shared_device)
+    return plain / times.slowest(disks=disks, threads=threads, shared_device=shared_device)
+
+
+def fill_drain_speedup(times: StageTimes, subtasks: float, *, shared_device: bool = False) -> float:
+    """Speedup of a pipeline that fills and drains over n sub-tasks (models, D.4 item 9b).
+
+    T_pcp = t + (n - 1) max for sub-tasks of total time t, so n t / (t + (n - 1) max).
+
+    Parameters
+    ----------
+    times : StageTimes
+        Of the compaction or of one of its sub-tasks.
+    subtasks : float
+        n, sub-tasks of one compaction; a mean need not be whole.
+    shared_device : bool
+        As in `StageTimes.slowest`.
+
+    Returns
+    -------
+    float
+        1 for one sub-task; tends to `pcp_speedup`.
+
+    Raises
+    ------
+    ValueError
+        If there is less than one sub-task.
+    """
+    if subtasks < 1:
+        raise ValueError(f"a compaction has at least one sub-task, not {subtasks}")
+    slowest = times.slowest(shared_device=shared_device)
+    return subtasks * times.total / (times.total + (subtasks - 1) * slowest)

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from recompact.declarations import DeclarationError, RecompactError
 from recompact.experiments import ROOT, Declarations, ScaleName
-from recompact.figures.declarations import Figure, check_experiments, load_figures
+from recompact.figures.declarations import Figure, check_experiments, check_sizes, load_figures
 from recompact.measure import MeasureError, check_existing
 from recompact.plan import Plan, Run, make
 
@@ -85,6 +85,7 @@ def select(scale: str, panels: str) -> Selection:
         )
     figures = load_figures(ROOT / FIGURES)
     check_experiments(figures, declared.experiments)
+    check_sizes(figures, [name for name, entry in declared.experiments.items() if entry.keep_sizes])
     wanted = figures.figures if panels == "all" else figures.chosen(panels.split(","))
     used = {name for figure in wanted for name in figure.experiments}
     # The noise floor is needed for every verdict.
@@ -174,6 +175,12 @@ def traces_of(plan: Plan, name: str) -> list[str]:
 def base_of(run: Run) -> list[str]:
     """Name the mark of the run whose database a run starts from, if any."""
     return [f"{FINISHED}/{run.start_from}"] if run.start_from else []
+
+
+def calibration_of(run: Run) -> list[str]:
+    """Name the marks of the runs that tell the speed of a run's device, if any."""
+    names = run.calibration.runs if run.calibration else ()
+    return [f"{FINISHED}/{name}" for name in names]
 
 
 def marks_of(plan: Plan) -> list[str]:

@@ -12,11 +12,12 @@ import itertools
 import json
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from recompact.calibration import Calibration
 from recompact.declarations import DeclarationError
 from recompact.experiments import (
     Declarations,
@@ -111,6 +112,7 @@ class Run:
     start_from: str | None = None
     profile: bool = False
     keeps_database: bool = False
+    calibration: Calibration | None = None
 
 
 @dataclass
@@ -173,7 +175,7 @@ def make(
     -------
     Plan
         Runs ordered by repetition, so that engines, points and experiments interleave and a sweep
-        that is broken off has whole repetitions.
+        that is broken off has whole repetitions. Runs that tell how fast a device is come first.
 
     Raises
     ------
@@ -190,10 +192,9 @@ def make(
             )
         planner.note_thinning(name, declarations.experiments[name])
     chosen = {name: declarations.experiments[name] for name in names}
-    repetitions = {
-        name: experiment.repetitions.get(scale, declarations.scales[scale].repetitions)
-        for name, experiment in chosen.items()
-    }
+    repetitions = {name: planner.repetitions(experiment) for name, experiment in chosen.items()}
+    for experiment in chosen.values():
+        planner.calibrate(experiment.device)
     for repetition in range(1, max(repetitions.values(), default=0) + 1):
         for name, experiment in chosen.items():
             if repetition <= repetitions[name]:
@@ -209,6 +210,30 @@ class _Planner:
         self.declarations = declarations
         self.plan = plan
         self.sources = Sources(declarations.root)
+        self.calibrations: dict[str, Calibration] = {}
+
+    def repetitions(self, experiment: Experiment) -> int:
+        """Tell how often the scale repeats an experiment."""
+        return experiment.repetitions.get(self.plan.scale, self.plan.scale_entry.repetitions)
+
+    def calibrate(self, device: str) -> None:
+        """Add the runs that tell the speed of a balanced device, all repetitions of them."""
+        balance = self.declarations.devices[device].balance
+        if balance is None or device in self.calibrations:
+            return
+        experiment = self.declarations.experiments[balance.experiment]
+        (engine,) = experiment.engines
+        runs = [
+            self._run(experiment, engine, {}, repetition).id
+            for repetition in range(1, self.repetitions(experiment) + 1)
+        ]
+        self.calibrations[device] = Calibration(
+            device=device,
+            experiment=balance.experiment,
+            runs=tuple(runs),
+            phase=balance.phase,
+            compute_share=balance.compute_share,
+        )
 
     def add(
         self, name: str, experiment: Experiment, repetition: int, profile: bool = False
@@ -267,27 +292,38 @@ class _Planner:
         profile: bool = False,
     ) -> Run:
         factor = self._factor(experiment, point)
+        # Where sizes are kept, only operations and keys are divided: compactions take as long as
+        # at the paper's size, so neither a sync nor an interval of the timeline is shortened.
+        divisor = 1 if experiment.keep_sizes else factor
+        built = self.declarations.engine_of(engine)
         base: dict[str, Any] = {
             "schema": 1,
             "engine": {
-                "id": self.declarations.engine_of(engine),
-                "options": self._options(experiment, engine, point, factor),
+                "id": built,
+                "options": self._options(experiment, engine, point, divisor),
             },
-            "scale_factor": 1 if experiment.upstream_defaults else factor,
+            "scale_factor": 1 if experiment.upstream_defaults else divisor,
             "seed": SEED,
             "compressibility": experiment.compressibility,
             "key_order": "hashed",
             "value_checks": True,
             "timeline_interval_ms": max(
-                SHORTEST_TIMELINE_INTERVAL_MS, round(TIMELINE_INTERVAL_MS / factor)
+                SHORTEST_TIMELINE_INTERVAL_MS, round(TIMELINE_INTERVAL_MS / divisor)
             ),
             "repetition": repetition,
         }
+        # Keys that most runs do not have, so that those keep their names.
+        if self.declarations.engines[built].direct_io:
+            base["engine"]["direct_io"] = True
+        if experiment.processors is not None:
+            base["processors"] = experiment.processors
         prepared = self._prepared(experiment, base, point, factor, repetition)
         phases, traces = self._phases(experiment.phases, point, factor, repetition)
         device = self.declarations.devices[experiment.device].parameters
         if experiment.page_cache_bytes is not None:
-            device |= {"page_cache_bytes": experiment.page_cache_bytes // factor}
+            device |= {"page_cache_bytes": experiment.page_cache_bytes // divisor}
+        if experiment.members is not None:
+            device |= {"members": int(_resolve(experiment.members, point))}
         spec = base | {
             "device": {"id": experiment.device} | device,
             "start_from": None
@@ -304,7 +340,8 @@ class _Planner:
             spec["copy"] = point["copy"]
         if profile:
             spec["profile"] = True
-        return self._register(spec, traces, prepared.id if prepared else None)
+        calibration = self.calibrations.get(experiment.device)
+        return self._register(spec, traces, prepared.id if prepared else None, calibration)
 
     def _prepared(
         self,
@@ -327,11 +364,18 @@ class _Planner:
         return self._register(spec, traces, None)
 
     def _register(
-        self, spec: dict[str, Any], traces: tuple[str, ...], start_from: str | None
+        self,
+        spec: dict[str, Any],
+        traces: tuple[str, ...],
+        start_from: str | None,
+        calibration: Calibration | None = None,
     ) -> Run:
         engine = spec["engine"]["id"]
         tree = self.sources.tree(self.declarations, engine)
-        name = digest({"spec": spec, "tree": tree, "driver": self.sources.driver})
+        content = {"spec": spec, "tree": tree, "driver": self.sources.driver}
+        if calibration is not None:
+            content["calibration"] = asdict(calibration)
+        name = digest(content)
         run = Run(
             id=name,
             spec={"run": name} | spec,
@@ -340,6 +384,7 @@ class _Planner:
             start_from=start_from,
             profile=spec.get("profile", False),
             keeps_database=spec["keep_database"],
+            calibration=calibration,
         )
         return self.plan.runs.setdefault(name, run)
 
@@ -399,9 +444,14 @@ class _Planner:
             if phase.unscaled
             else max(1, round(full / factor))
         )
+        declared = self.declarations.workloads[workload_id]
+        value_bytes = declared.value_bytes
+        if phase.value_bytes is not None:
+            value_bytes = int(_resolve(phase.value_bytes, point))
         workload = _trace_specification(
             workload_id,
-            self.declarations.workloads[workload_id],
+            declared,
+            value_bytes,
             operations,
             max(1, round(keys / factor)),
         )
@@ -416,11 +466,18 @@ def _resolve(value: Scalar | FromSweep, point: Point) -> Scalar:
     if not isinstance(value, FromSweep):
         return value
     taken = point[value.source]
-    return taken * value.times if value.times != 1 and not isinstance(taken, str) else taken
+    if isinstance(taken, str):
+        return taken
+    if value.of is not None:
+        return round(value.of / taken)
+    if value.times == 1:
+        return taken
+    product = taken * value.times
+    return int(product) if product == int(product) else product  # the driver reads whole numbers
 
 
 def _trace_specification(
-    name: str, workload: Workload, operations: int, keys: int
+    name: str, workload: Workload, value_bytes: int, operations: int, keys: int
 ) -> dict[str, Any]:
     own_distributions = {"zipf": "zipfian", "ycsb_zipfian": "ycsb_zipfian"}
     specification: dict[str, Any] = {
@@ -428,7 +485,7 @@ def _trace_specification(
         "class": "zipf" if workload.distribution in own_distributions else "core",
         "records": keys,
         "operations": operations,
-        "value_bytes": workload.value_bytes,
+        "value_bytes": value_bytes,
         "distribution": own_distributions.get(workload.distribution, workload.distribution),
         **{str(operation): share for operation, share in workload.mix.items()},
     }

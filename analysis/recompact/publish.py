@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +22,7 @@ BY_RUN = {
     "runs": tables.RUN_COLUMNS,
     "timeline": tables.TIMELINE_COLUMNS,
     "compactions": tables.COMPACTION_COLUMNS,
+    "spans": tables.SPAN_COLUMNS,
     "profile": tables.PROFILE_COLUMNS,
     "specifications": tables.SPECIFICATION_COLUMNS,
 }
@@ -32,7 +33,12 @@ def host_folder(host: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", host.lower()).strip("-")
 
 
-def publish(measured: Path, published: Path, with_timeline: Collection[str]) -> list[Path]:
+def publish(
+    measured: Path,
+    published: Path,
+    with_timeline: Collection[str],
+    with_spans: Collection[str] = (),
+) -> list[Path]:
     """Merge the tables of one scale into the published ones of their hosts.
 
     Parameters
@@ -43,6 +49,8 @@ def publish(measured: Path, published: Path, with_timeline: Collection[str]) -> 
         results/published.
     with_timeline : collection of str
         Experiments whose runs keep their timeline, which is larger than all the rest.
+    with_spans : collection of str
+        Experiments whose runs keep the spans of a compaction.
 
     Returns
     -------
@@ -57,9 +65,10 @@ def publish(measured: Path, published: Path, with_timeline: Collection[str]) -> 
     scale = tables.read_scale(measured)
     runs = tables.read_table(measured / "runs.csv", tables.RUN_COLUMNS)
     written = []
+    drawn = {"timeline": with_timeline, "spans": with_spans}
     for host, of_host in runs.groupby("host"):
         folder = published / host_folder(str(host)) / str(scale["scale"])
-        _merge(measured, folder, set(of_host.run), scale, with_timeline)
+        _merge(measured, folder, set(of_host.run), scale, drawn)
         written.append(folder)
     return written
 
@@ -69,7 +78,7 @@ def _merge(
     folder: Path,
     chosen: set[str],
     scale: dict[str, object],
-    with_timeline: Collection[str],
+    drawn: Mapping[str, Collection[str]],
 ) -> None:
     experiments = _merged_experiments(measured, folder, chosen)
     kept = set(experiments.run)
@@ -82,8 +91,9 @@ def _merge(
             old = tables.read_table(old_path, columns)
             new = pd.concat([old[~old.run.isin(chosen)], new])
         merged[name] = new[new.run.isin(kept)]
-    drawn = experiments[experiments.experiment.isin(with_timeline)]
-    merged["timeline"] = merged["timeline"][merged["timeline"].run.isin(drawn.run)]
+    for name, wanted in drawn.items():
+        runs = experiments[experiments.experiment.isin(wanted)].run
+        merged[name] = merged[name][merged[name].run.isin(runs)]
     folder.mkdir(parents=True, exist_ok=True)
     tables.write(experiments, folder / "experiments.csv")
     for name, frame in merged.items():

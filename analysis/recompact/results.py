@@ -39,6 +39,10 @@ class Stamp:
         smoke, small or paper.
     factors : tuple of float
         Scale factors by which sizes were divided.
+    counts : tuple of float
+        Factors by which only operations and keys were divided; sizes were kept.
+    processors : tuple of int
+        To how many processors runs were confined, where they were.
     devices : tuple of str
         Device ids with what they are, see `device_label`.
     hosts : tuple of str
@@ -57,6 +61,8 @@ class Stamp:
 
     scale: str
     factors: tuple[float, ...]
+    counts: tuple[float, ...]
+    processors: tuple[int, ...]
     devices: tuple[str, ...]
     hosts: tuple[str, ...]
     repetitions: int
@@ -137,6 +143,11 @@ class Campaign:
     def compactions(self) -> pd.DataFrame:
         """compactions.csv."""
         return self._read("compactions", tables.COMPACTION_COLUMNS)
+
+    @cached_property
+    def spans(self) -> pd.DataFrame:
+        """spans.csv."""
+        return self._read("spans", tables.SPAN_COLUMNS)
 
     @cached_property
     def profile(self) -> pd.DataFrame:
@@ -328,7 +339,7 @@ class Results:
         Parameters
         ----------
         table : str
-            timeline, compactions, profile or specifications.
+            timeline, compactions, spans, profile or specifications.
         experiment : str
             Id of the experiment.
         where, profiled
@@ -355,6 +366,17 @@ class Results:
                     raise NotPermitted(f"experiment {experiment} was not profiled: {reason}")
             raise MissingCell(f"experiment {experiment} has no rows in {table}.csv")
         return joined
+
+    def device(self, experiment: str) -> Mapping[str, Any]:
+        """Get the device of an experiment's runs, as the driver was told; of the first run.
+
+        Raises
+        ------
+        MissingCell
+            If it was not measured.
+        """
+        device: Mapping[str, Any] = self.rows("specifications", experiment).device.iloc[0]
+        return device
 
     def noise_floor(self, metric: str, experiment: str) -> float | None:
         """Tell by how much identical runs differ on the host of an experiment.
@@ -406,6 +428,10 @@ class Results:
         hashes = [f"tree {name[:8]}" for name in _distinct(runs.tree)]
         hashes += [f"driver {build['driver'][:8]}" for build in specifications.build]
         hashes += [f"trace {name}" for name in _distinct(runs.trace)]
+        factor = specifications.scale_factor.astype(float)
+        of_sizes = specifications.conditions.map(lambda told: float(told["scale_factor"]))
+        kept = (of_sizes == 1) & (factor != 1)
+        processors = specifications.conditions.map(lambda told: told.get("processors"))
         by_run = specifications.drop_duplicates("run")
         suspect = [
             f"{run}: {why}" for run, why in zip(by_run.run, by_run.suspect, strict=True) if why
@@ -413,7 +439,9 @@ class Results:
         thinning = [self.campaign(name).thinning.get(name) for name in experiments]
         return Stamp(
             scale=" + ".join(scales),
-            factors=tuple(sorted(set(specifications.scale_factor.astype(float)))),
+            factors=tuple(sorted(set(factor[~kept]))),
+            counts=tuple(sorted(set(factor[kept]))),
+            processors=tuple(sorted(set(processors.dropna().astype(int)))),
             devices=_distinct(device_label(device) for device in specifications.device),
             hosts=_distinct(runs.host),
             repetitions=min(fewest_repetitions(runs) for runs in planned.values()),
@@ -434,7 +462,9 @@ def device_label(device: Mapping[str, Any]) -> str:
         case kind:
             cache = device.get("page_cache_bytes") or 0
             cached = f", page cache {cache / 2**20:g} MiB" if cache else ""
-            return f"{device['id']} ({kind} model{cached})"
+            speed = device.get("speed", 1)
+            faster = f", x{speed:.4g} as fast" if speed != 1 else ""
+            return f"{device['id']} ({kind} model{faster}{cached})"
 
 
 def fewest_repetitions(runs: pd.DataFrame) -> int:

@@ -1,7 +1,8 @@
 """Raw run directories and the plan become the tidy tables of one scale.
 
-One row per (run, phase, metric), per interval, per kind of compaction, per profiled function
-group. Rows are sorted and numbers have a fixed format, so the same runs give the same bytes.
+One row per (run, phase, metric), per interval, per kind of compaction, per span of work of one
+compaction, per profiled function group. Rows are sorted and numbers have a fixed format, so the
+same runs give the same bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recompact.declarations import RecompactError
+from recompact.metrics import COMPUTE_STEPS, DEVICE_STEPS, STEP_SHARES
 from recompact.statistics import NoiseFloor
 
 EXPERIMENT_COLUMNS = [
@@ -37,10 +39,15 @@ COMPACTION_COLUMNS = [
     *("bytes_read_upper", "bytes_written", "total_bytes_p10", "total_bytes_p50"),
     *("total_bytes_p90", "micros", "micros_max"),
 ]
+SPAN_COLUMNS = ["run", "compaction", "subtask", "stage", "thread", "begin_us", "end_us"]
 PROFILE_COLUMNS = ["run", "engine", "workload", "module", "function_group", "samples", "share"]
 NOISE_COLUMNS = ["metric", "engine_a", "engine_b", "pairs", "floor"]
 SPECIFICATION_COLUMNS = ["run", "engine_options", "device", "conditions", "build", "suspect"]
 
+EVENT_KEYS = (
+    *("type", "reason", "level", "inputs_upper", "inputs_lower", "bytes_read_upper"),
+    *("bytes_read_lower", "bytes_written", "micros"),
+)
 NOISE_EXPERIMENTS = ("noise", "parity")
 NOISE_PHASES = ("run", "read")  # a metric is taken from the first that has it
 ANY_ENGINE = "any"
@@ -183,8 +190,8 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
     plan_path : Path
         The plan (JSON), see `RunPlan`.
     out_dir : Path
-        Receives experiments.csv, runs.csv, timeline.csv, compactions.csv, profile.csv,
-        noise.csv, specifications.csv and scale.json.
+        Receives experiments.csv, runs.csv, timeline.csv, compactions.csv, spans.csv,
+        profile.csv, noise.csv, specifications.csv and scale.json.
 
     Raises
     ------
@@ -208,12 +215,14 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
     experiments = experiments_table(plan)
     runs = runs_table(records, timelines, plan.scale)
     compactions = (read_compactions(directory) for directory in directories.values())
+    spans = (read_spans(directory) for directory in directories.values())
     profiles = (read_profile(directory) for directory in directories.values())
     out_dir.mkdir(parents=True, exist_ok=True)
     write(experiments, out_dir / "experiments.csv")
     write(runs, out_dir / "runs.csv")
     write(concatenate(timelines.values(), TIMELINE_COLUMNS), out_dir / "timeline.csv")
     write(concatenate(compactions, COMPACTION_COLUMNS), out_dir / "compactions.csv")
+    write(concatenate(spans, SPAN_COLUMNS), out_dir / "spans.csv")
     write(concatenate(profiles, PROFILE_COLUMNS), out_dir / "profile.csv")
     write(noise_table(experiments, runs), out_dir / "noise.csv")
     write(specifications_table(records), out_dir / "specifications.csv")
@@ -291,7 +300,7 @@ def read_compactions(directory: Path) -> pd.DataFrame:
     path = directory / "events.jsonl"
     if not path.exists():
         return pd.DataFrame(columns=COMPACTION_COLUMNS)
-    events = pd.DataFrame(_read_events(path))
+    events = pd.DataFrame(_read_events(path, EVENT_KEYS))
     if events.empty:
         return pd.DataFrame(columns=COMPACTION_COLUMNS)
     events["bytes_read"] = events.bytes_read_upper + events.bytes_read_lower
@@ -314,6 +323,34 @@ def read_compactions(directory: Path) -> pd.DataFrame:
         .assign(run=directory.name)
     )
     return table[COMPACTION_COLUMNS]
+
+
+def read_spans(directory: Path) -> pd.DataFrame:
+    """Read what the threads of one compaction of a run did, and when.
+
+    Of the longer half of the run's compactions it is the one with the median number of sub-tasks,
+    the earlier of equals: a long one shows the stages at work, and the median is no outlier.
+
+    Returns
+    -------
+    DataFrame
+        `SPAN_COLUMNS`: the number of the compaction in the log, and spans in microseconds from its
+        beginning. Empty for an engine whose events have no spans.
+    """
+    path = directory / "events.jsonl"
+    lines = path.read_text(encoding="utf-8") if path.exists() else ""
+    if '"spans"' not in lines:
+        return pd.DataFrame(columns=SPAN_COLUMNS)
+    keys = ("micros", "subtasks", "spans")
+    logged = enumerate(_read_events(path, keys, only_with="spans"))
+    found = [(number, event) for number, event in logged if event["spans"]]
+    if not found:
+        return pd.DataFrame(columns=SPAN_COLUMNS)
+    longest = sorted(found, key=lambda one: -one[1]["micros"])[: (len(found) + 1) // 2]
+    ranked = sorted(longest, key=lambda one: (one[1]["subtasks"], one[0]))
+    number, event = ranked[(len(ranked) - 1) // 2]
+    spans = pd.DataFrame(event["spans"], columns=SPAN_COLUMNS[2:])
+    return spans.assign(run=directory.name, compaction=number)[SPAN_COLUMNS]
 
 
 def read_profile(directory: Path) -> pd.DataFrame:
@@ -388,8 +425,10 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     user byte written, ``tables_per_get`` Bloom filters asked and ``blocks_per_get`` data blocks
     looked at per get (phases without scans). ``compaction_io_bytes`` is what flushes write and
     compactions read and write; ``filter_bytes_per_sstable`` is per 2 MiB of tables written, so
-    that scale models can be compared; ``space_table_bytes`` is every table on the device. A ratio
-    whose parts are absent is left out.
+    that scale models can be compared; ``space_table_bytes`` is every table on the device. Shares
+    of a compaction's steps are of the work of all threads, syncs counted to the write step;
+    ``compaction_bandwidth_bytes_s`` is bytes of all inputs per second of compaction (E30), the
+    queues' means are sub-tasks that wait. A ratio whose parts are absent is left out.
     """
     yield "duration_s", phase.duration_s
     if phase.operations is not None and phase.throughput_ops_s is not None:
@@ -417,6 +456,10 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
         "compaction_bytes_read", 0
     )
     yield "compaction_io_bytes", count["compaction_io_bytes"]
+    count["steps_us"] = sum(count.get(name, 0) for name in (*DEVICE_STEPS, *COMPUTE_STEPS))
+    count["compaction_seconds"] = count.get("compaction_us", 0) / 1e6
+    # Without sub-tasks nothing waits for a stage.
+    count["pipeline_us"] = count.get("compaction_us", 0) * bool(count.get("compaction_subtasks"))
     count["sstables_written"] = count.get("table_bytes_written", 0) / PAPER_SSTABLE_BYTES
     ratios = {
         "write_amplification": (["table_bytes_written"], "user_bytes_written"),
@@ -431,6 +474,12 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
         "write_throughput_bytes_s": (["user_bytes_written"], "seconds"),
         "read_throughput_bytes_s": (["user_bytes_read"], "seconds"),
         "block_read_throughput_bytes_s": (["block_read_bytes"], "seconds"),
+        "compaction_bandwidth_bytes_s": (["compaction_bytes_read"], "compaction_seconds"),
+        "compaction_output_bandwidth_bytes_s": (["compaction_bytes_written"], "compaction_seconds"),
+        "subtasks_per_compaction": (["compaction_subtasks"], "compaction_count"),
+        "read_queue_mean": (["compaction_readq_us"], "pipeline_us"),
+        "write_queue_mean": (["compaction_writeq_us"], "pipeline_us"),
+        **{metric: (list(names), "steps_us") for metric, names in STEP_SHARES.items()},
     }
     for metric, (parts, whole) in ratios.items():
         if count.get(whole) and all(part in count for part in parts):
@@ -550,7 +599,10 @@ def noise_table(experiments: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 def specifications_table(records: Mapping[str, RunRecord]) -> pd.DataFrame:
     """Tell the full conditions of each run, once per run; paths of the host are left out."""
-    conditions = ("scale_factor", "seed", "compressibility", "key_order", "timeline_interval_ms")
+    conditions = (
+        *("scale_factor", "seed", "compressibility", "key_order", "timeline_interval_ms"),
+        "processors",
+    )
     rows = []
     for run, record in records.items():
         spec = record.spec.model_dump()
@@ -626,15 +678,15 @@ def read_scale(directory: Path) -> dict[str, Any]:
     return content
 
 
-def _read_events(path: Path) -> Iterator[dict[str, Any]]:
-    numbers = (
-        *("level", "inputs_upper", "inputs_lower", "bytes_read_upper", "bytes_read_lower"),
-        *("bytes_written", "micros"),
-    )
+def _read_events(
+    path: Path, keys: Sequence[str], only_with: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield keys of the events of a log, or of those that have a key."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             event = json.loads(line)
-            yield {key: event[key] for key in ("type", "reason", *numbers)}
+            if only_with is None or only_with in event:
+                yield {key: event[key] for key in keys}
         except (json.JSONDecodeError, TypeError) as error:
             raise TableError(f"{path}:{number}: not a JSON object; run again") from error
         except KeyError as error:

@@ -23,8 +23,27 @@ STYLES = {
     "ldc_adaptive": EngineStyle("LDC, adaptive threshold", "#d55e00", "^"),
     "ldc_release": EngineStyle("LDC, links first, useless released", "#029e73", "v"),
 }
+STYLES |= {
+    "scp": EngineStyle("SCP", "#56b4e9", "s"),
+    "pcp": EngineStyle("PCP", "#cc78bc", "P"),
+    "pcp_adaptive": EngineStyle("PCP, adaptive", "#029e73", "^"),
+    "ldc_pcp": EngineStyle("LDC + PCP", "#ca9161", "X"),
+}
 LDC_THRESHOLD = 10
+PIPELINES = ("scp", "pcp", "pcp_adaptive", "ldc_pcp")
+SPEEDS = {"sata_ssd_balanced": 4.217, "hdd_7200_balanced": 17.04, "hdd_7200_raid0_balanced": 17.04}
+# Microseconds that a step takes for 2^20 bytes of 100-byte values, read and write on the
+# balanced device.
+STEPS = {
+    "compaction_crc_us": 210,
+    "compaction_decompress_us": 150,
+    "compaction_sort_us": 1500,
+    "compaction_compress_us": 2400,
+    "compaction_recrc_us": 240,
+}
+DEVICE_STEPS = {"sata_ssd": (1230, 1520), "hdd_7200": (5210, 2130), "memory": (40, 40)}
 TREES = {"leveldb": "3f9a1c52", "pristine": "77e0b1d4"}
+TREES |= dict.fromkeys(PIPELINES, "ab12cd34")
 TREES |= {"ldc": "5d1c0a77", "ldc_adaptive": "5d1c0a77", "ldc_release": "5d1c0a77"}
 DEVICES: dict[str, dict[str, Any]] = {
     "memory": {"id": "memory", "kind": "memory"},
@@ -41,7 +60,13 @@ DEVICES: dict[str, dict[str, Any]] = {
         "write_bandwidth_mb_s": 140,
     },
 }
-PAIR_BYTES = {"LDC": 1040, "LWC": 4112}
+DEVICES["sata_ssd"] = DEVICES["pcie_ssd"] | {"id": "sata_ssd"}
+DEVICES["hdd_7200_raid0"] = {"id": "hdd_7200_raid0", "kind": "raid0", "members": 1}
+DEVICES |= {
+    name: DEVICES[name.removesuffix("_balanced")] | {"id": name, "speed": speed}
+    for name, speed in SPEEDS.items()
+}
+PAIR_BYTES = {"LDC": 1040, "LWC": 4112, "PCP": 116}
 PROFILE = {
     ("compaction", "DoCompactionWork"): 0.33,
     ("compression", "DoCompactionWork"): 0.14,
@@ -90,6 +115,7 @@ class Campaign:
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(7)
+        self.steps_rng = np.random.default_rng(11)
         self.runs: list[dict[str, Any]] = []
 
     @property
@@ -114,6 +140,9 @@ class Campaign:
         for engine in ("leveldb", "ldc"):
             phases = [self._ldc_phase("run", 10_000_000 // self.factor, 1, 10, engine)]
             self._add("ldc_profile", {}, engine, "pcie_ssd", phases, 1, profile=True)
+        for repetition in range(1, self.repetitions + 1):
+            for experiment, point, engine, device, phases in self._pcp_matrix():
+                self._add(experiment, point, engine, device, phases, repetition)
         plan = {
             "schema": 1,
             "scale": self.scale,
@@ -208,6 +237,87 @@ class Campaign:
             load = self._load(7.5, wa=7)
             phases = [load, self._settle(load)]
             yield "scale_model", {"factor": factor}, "leveldb", "memory", phases
+
+    def _pcp_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
+        """Yield PCP's experiments, each on the device as it was and on the balanced one."""
+        four = ("leveldb", "scp", "pcp", "pcp_adaptive")
+        devices = {"ssd": "sata_ssd", "hdd": "hdd_7200"}
+        for name, engines, keys in (
+            ("calibration", ("scp",), {}),
+            ("values", ("scp",), {"value_bytes": [64, 256, 1024]}),
+            ("subtasks", ("scp",), {"subtask_kib": [64, 512, 4096]}),
+            ("entries", four, {"entries": [20, 50, 80]}),
+            ("settings", ("pcp", "pcp_adaptive"), {"subtask_kib": [512], "threads": [1, 2]}),
+            ("fixed_subtasks", four[1:], {"subtask_kib": [64, 512, 4096]}),
+            ("sizes", ("scp", "pcp"), {"upper_mib": [1, 2, 6, 10]}),
+            ("threads", ("scp", "pcp"), {"threads": [1, 2, 8]}),
+            ("disks", ("scp", "pcp"), {"disks": [1, 2, 10]}),
+            ("ldc", ("ldc", "ldc_pcp"), {"value_bytes": [100, 1024]}),
+        ):
+            for kind, suffix in itertools.product(devices, ("", "_balanced")):
+                only = {"disks": "hdd", "fixed_subtasks": "ssd", "sizes": "ssd"}
+                only |= {"threads": "ssd", "ldc": "ssd"}
+                if only.get(name, kind) != kind:
+                    continue
+                device = devices[kind] + ("_raid0" if name == "disks" else "") + suffix
+                thinned = {k: v[1:2] if self.thin and not suffix else v for k, v in keys.items()}
+                for values in itertools.product(*thinned.values()):
+                    point = dict(zip(keys, values, strict=True))
+                    for engine in engines:
+                        phases = [self._pcp_phase(point, engine, device)]
+                        yield f"pcp_{name}_{kind}{suffix}", point, engine, device, phases
+        for engine, size in itertools.product(("leveldb", "scp", "pcp"), (100, 1024)):
+            point = {"value_bytes": size}
+            yield "pcp_overhead", point, engine, "memory", [self._pcp_phase(point, engine, "memory")]
+
+    def _pcp_phase(self, point: dict[str, Any], engine: str, device: str) -> dict[str, Any]:
+        """Insert for a while: the steps of compactions in turn, or as their stages overlap."""
+        entries = point.get("entries", 50) * 1e6 / self.factor
+        pair = 16 + point.get("value_bytes", 100)
+        written = entries * 116
+        megabytes = written / 2**20 * (1 + 0.6 * math.log2(point.get("entries", 50) / 10))
+        kibibytes = point.get("subtask_kib", 512) if engine != "pcp_adaptive" else 512
+        disks, threads = point.get("disks", 1), point.get("threads", 1)
+        base = device.removesuffix("_balanced").removesuffix("_raid0")
+        fast = device == "memory" or device in SPEEDS
+        slower = 1 if fast else SPEEDS[f"{base}_balanced"]
+        read, write = (us * slower * (0.85 + 80 / kibibytes) for us in DEVICE_STEPS[base])
+        steps = {name: us * (116 / pair if "sort" in name else 1) for name, us in STEPS.items()}
+        steps |= {"compaction_read_us": read, "compaction_write_us": write * 0.95}
+        steps["compaction_sync_us"] = write * 0.05
+        steps = {name: self._around(us * megabytes, 0.2) for name, us in steps.items()}
+        compute = sum(steps[name] for name in STEPS)
+        device_us = sum(steps.values()) - compute
+        overlapped = max(device_us / disks, compute / min(threads, 2) * (1 + 0.02 * threads))
+        number = max(point.get("upper_mib", 4) * 3 * 1024 / kibibytes, 1)
+        if engine in ("pcp", "pcp_adaptive", "ldc_pcp"):
+            total = (compute + device_us + (number - 1) * overlapped) / number * 1.03
+        else:
+            total = (compute + device_us) * (0.97 if engine == "leveldb" else 1)
+        count = round(megabytes / point.get("upper_mib", 4) / 3)
+        operations = round(written / pair)
+        throughput = self._around(1e6 * operations / (3 * operations + 0.9 * total), 0.2)
+        phase = self._phase(
+            "run",
+            operations,
+            1,
+            pair="PCP",
+            wa=6,
+            throughput=throughput,
+            latency={"write": 1e6 / throughput},
+            stall_us=1000,
+            fanout=10,
+        )
+        phase["counters"] |= steps | {
+            "compaction_bytes_read": megabytes * 2**20,
+            "compaction_bytes_written": megabytes * 2**20,
+            "compaction_count": count,
+            "compaction_us": self._around(total, 0.2),
+            "compaction_subtasks": round(count * number) if engine in PIPELINES else 0,
+            "compaction_readq_us": 0.8 * total if engine in PIPELINES[1:] else 0,
+            "compaction_writeq_us": 0.3 * total if engine in PIPELINES[1:] else 0,
+        }
+        return phase
 
     def _around(self, value: float, share: float = 1) -> float:
         return float(value * math.exp(self.rng.normal(0, self.noise * share)))
@@ -343,6 +453,12 @@ class Campaign:
             "device_write_bytes": (wa + 1) * user,
             "device_read_bytes": wa * user + read * 4100,
         }
+        megabytes = counters["compaction_bytes_read"] / 2**20
+        device_steps = ("compaction_read_us", "compaction_write_us", "compaction_sync_us")
+        times = STEPS | dict.fromkeys(device_steps, 900) | {"compaction_us": 7000}
+        for name, us in times.items():
+            spread = self.steps_rng.normal(0, self.noise * 0.3)
+            counters[name] = us * megabytes * math.exp(spread)
         depth = 3 + (fanout < 6) * 3
         return {
             "name": name,
@@ -401,6 +517,7 @@ class Campaign:
             return
         run = f"{len(self.runs) + 1:016x}"
         factor = point.get("factor", self.factor)
+        sized = 1 if experiment.startswith("pcp_") else factor  # sizes are kept
         self.runs.append(
             {
                 "experiment": experiment,
@@ -430,15 +547,15 @@ class Campaign:
                     if key.startswith(("user", "process", "device"))
                 }
         else:
-            self._events(point, directory / "events.jsonl", factor, engine)
+            self._events(point, directory / "events.jsonl", sized, engine)
         if profile:
             self._profile(run, directory / "profile.csv", engine)
             (directory / "flame.html").write_text("<title>flame graph</title>")
         public = [{k: v for k, v in p.items() if not k.startswith("_")} for p in phases]
         options = {
             "fanout": 10,
-            "max_file_size": 2**21 // factor,
-            "write_buffer_size": 2**22 // factor,
+            "max_file_size": 2**21 // sized,
+            "write_buffer_size": 2**22 // sized,
             **{key: point[key] for key in ("fanout", "expand_inputs") if key in point},
         }
         record = {
@@ -448,8 +565,9 @@ class Campaign:
                 "schema": 1,
                 "run": run,
                 "engine": {"id": engine, "options": options},
-                "device": DEVICES[device],
-                "scale_factor": factor,
+                "device": DEVICES[device]
+                | ({"members": point["disks"]} if "disks" in point else {}),
+                "scale_factor": sized,
                 "seed": 42,
                 "compressibility": 0.5,
                 "key_order": "hashed",
@@ -507,8 +625,9 @@ class Campaign:
     def _events(self, point: dict[str, Any], path: Path, factor: int, engine: str) -> None:
         sstable = 2**21 // factor
         fanout = point.get("fanout", 10)
-        lines = []
-        for number in range(240):
+        lines: list[dict[str, Any]] = []
+        stock = engine == "leveldb" or engine in PIPELINES
+        for number in range(12 if engine in PIPELINES else 240):
             level = int(self.rng.choice([1, 2, 3], p=[0.2, 0.4, 0.4]))
             victims = 1 if not point.get("expand_inputs", True) else 1 + number % 3
             fullness = {1: 0.8, 2: 0.9, 3: 0.55}[level]
@@ -517,8 +636,8 @@ class Campaign:
             lines.append(
                 {
                     "t_us": number * 1000,
-                    "type": "compaction" if engine == "leveldb" else "merge",
-                    "reason": "size" if engine == "leveldb" else "slices",
+                    "type": "compaction" if stock else "merge",
+                    "reason": "size" if stock else "slices",
                     "level": level,
                     "inputs_upper": victims,
                     "inputs_lower": lower,
@@ -533,10 +652,17 @@ class Campaign:
                     "compute_us": 1,
                 }
             )
+            if engine in PIPELINES:
+                threads = int(point.get("threads", 1))
+                lines[-1] |= {
+                    "subtasks": total // 2**19,
+                    "compute_threads": threads,
+                    "spans": self._spans(total // 2**19, threads, engine != "scp"),
+                }
         for number in range(60):
             lines.append(
                 {
-                    **lines[0],
+                    **{key: value for key, value in lines[0].items() if key != "spans"},
                     "t_us": number * 4000,
                     "type": "flush",
                     "reason": "memtable",
@@ -550,6 +676,20 @@ class Campaign:
                 }
             )
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def _spans(self, subtasks: int, threads: int, overlap: bool) -> list[list[Any]]:
+        """Lay out the stages of a compaction: in turn, or each as soon as it can begin."""
+        spans: list[list[Any]] = []
+        free = {("read", 0): 0, ("write", 0): 0} | {("compute", n): 0 for n in range(threads)}
+        for subtask in range(subtasks):
+            ready = 0 if overlap or not spans else spans[-1][4]
+            for stage, us in (("read", 900), ("compute", 2600), ("write", 1100)):
+                thread = subtask % threads if stage == "compute" and overlap else 0
+                begin = max(ready, free[stage, thread])
+                ready = begin + int(self._around(us, 2))
+                free[stage, thread] = ready
+                spans.append([subtask, stage, thread, begin, ready])
+        return spans
 
     def _profile(self, run: str, path: Path, engine: str) -> None:
         rows = [

@@ -72,3 +72,63 @@ def test_write_tail_latency_grows_as_reads_take_bandwidth():
 def test_values_outside_a_model_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+HDD, SSD = models.StageTimes(44, 38, 18), models.StageTimes(17, 62, 21)  # PCP Fig. 5
+
+
+@pytest.mark.parametrize(
+    ("times", "pipelined", "shared"), [(HDD, 2.27, 1.61), (SSD, 1.61, 1.61)], ids=["hdd", "ssd"]
+)
+def test_pcp_speedup_of_the_shares_in_fig_5(times, pipelined, shared):
+    assert models.pcp_speedup(times) == pytest.approx(pipelined, abs=0.005)
+    assert models.pcp_speedup(times, shared_device=True) == pytest.approx(shared, abs=0.005)
+
+
+def test_computation_parallel_pipeline_ends_where_the_device_is_the_slowest():
+    at = {k: models.pcp_speedup(SSD, threads=k) for k in (1, 2, 3, 8)}
+    assert at[2] == pytest.approx(100 / 31)
+    assert at[3] == at[8] == pytest.approx(4.76, abs=0.005)
+    assert models.pcp_speedup(SSD, threads=8, shared_device=True) == pytest.approx(2.63, abs=0.005)
+
+
+def test_storage_parallel_pipeline_ends_where_the_processor_is_the_slowest():
+    assert models.pcp_speedup(HDD, disks=1) == pytest.approx(100 / 44)
+    assert models.pcp_speedup(HDD, disks=2) == pytest.approx(2.63, abs=0.005)
+    shared = [models.pcp_speedup(HDD, disks=k, shared_device=True) for k in (1, 2, 10)]
+    assert shared == pytest.approx([100 / 62, 100 / 38, 100 / 38])
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 8])
+def test_parallel_gains_keep_the_papers_bounds(k):
+    compute, device = SSD.compute, max(SSD.read, SSD.write)
+    assert 1 <= models.ppcp_gain(SSD, threads=k) <= min(k, compute / device) + 1e-9
+    assert 1 <= models.ppcp_gain(HDD, disks=k) <= min(k, max(HDD.read, HDD.write) / HDD.compute)
+    assert models.ppcp_gain(SSD, threads=k) == pytest.approx(
+        models.pcp_bandwidth(5, SSD, threads=k) / models.pcp_bandwidth(5, SSD)
+    )
+
+
+def test_bandwidths_are_bytes_over_time():
+    assert models.scp_bandwidth(1000, SSD) == 10
+    assert models.pcp_bandwidth(1240, SSD) == 20
+    assert models.pcp_bandwidth(1240, SSD, threads=2) == 40
+    assert models.pcp_bandwidth(440, HDD, disks=2) == pytest.approx(440 / 38)
+    assert models.pcp_bandwidth(380, SSD, threads=9, shared_device=True) == 10
+
+
+@pytest.mark.parametrize(
+    ("subtasks", "speedup"), [(1, 1.00), (2, 1.23), (4, 1.40), (6, 1.46), (10, 1.52)]
+)
+def test_fill_and_drain_cost_short_compactions_their_speedup(subtasks, speedup):
+    assert models.fill_drain_speedup(SSD, subtasks) == pytest.approx(speedup, abs=0.006)
+
+
+def test_fill_and_drain_vanish_over_many_subtasks():
+    many = models.fill_drain_speedup(HDD, 1e6, shared_device=True)
+    assert many == pytest.approx(models.pcp_speedup(HDD, shared_device=True), rel=1e-5)
+
+
+def test_a_compaction_without_subtasks_is_refused():
+    with pytest.raises(ValueError, match="at least one sub-task, not 0"):
+        models.fill_drain_speedup(SSD, 0)

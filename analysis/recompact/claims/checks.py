@@ -17,6 +17,7 @@ from recompact.claims.judgement import Band
 from recompact.declarations import Declaration
 from recompact.metrics import MetricName
 from recompact.results import NOT_IN_POINT, MissingCell, Results, Stamp
+from recompact.stages import stage_times
 from recompact.statistics import Estimate, MedianInterval, PairedRatio, ShareFloor
 
 TREND_POINTS = 3  # fewer show a difference, no trend
@@ -391,6 +392,138 @@ class BestPoint(MetricCheck):
         return Evidence(best, (None, None), effect, floor, remark)
 
 
+class Knee(MetricCheck):
+    """Where in a sweep the metric stops rising: the first point that is nearly as good as the best.
+
+    The interval spans where the first such point lies as the noise floor widens or narrows what is
+    nearly as good; points are not widened themselves.
+
+    Attributes
+    ----------
+    sweep : str
+        Key of the points.
+    tolerance : float
+        Relative difference from the best that is nearly as good.
+    """
+
+    function: Literal["knee"]
+    sweep: str
+    tolerance: float = Field(default=0.05, gt=0)
+
+    def evidence(self, results: Results) -> Evidence:
+        """Find the first point near the best; a band alone decides."""
+        wide = sweep_table(self.values(results, {}), self.sweep)
+        if wide.shape[1] < TREND_POINTS:
+            raise MissingCell(
+                f"a knee needs {TREND_POINTS} points of {self.sweep}, experiment "
+                f"{self.experiment} has {wide.shape[1]} at this scale"
+            )
+        medians = wide.median()
+
+        def first(within: float) -> float:
+            return float(medians.index[medians >= medians.max() / (1 + within)][0])
+
+        floor = self.floor(results)
+        noise = floor or 0.0
+        knee = Estimate(
+            first(self.tolerance),
+            first(self.tolerance + noise),
+            first(max(self.tolerance - noise, 0)),
+            len(wide),
+        )
+        remark = f"first of {self.sweep} {_points(wide)} within {self.tolerance:.0%} of the best"
+        return Evidence(knee, self.band, None, None if floor is None else 0.0, remark)
+
+
+class Extreme(MetricCheck):
+    """The metric is the largest, or the smallest, of several metrics of a run, at every point.
+
+    The effect is the distance to the next of them as a ratio, at the point where it is least.
+
+    Attributes
+    ----------
+    among : tuple of str
+        The others.
+    direction : str
+        Whether it is the largest or the smallest.
+    """
+
+    function: Literal["extreme"]
+    among: tuple[MetricName, ...] = Field(min_length=1)
+    direction: Literal["largest", "smallest"] = "largest"
+
+    def evidence(self, results: Results) -> Evidence:
+        """Compare with the nearest of the others, repetition by repetition."""
+        own = self.values(results, {})
+        keys = ["repetition", *point_keys(own)]
+        others = pd.concat(
+            [
+                self.model_copy(update={"metric": metric}).values(results, {}).assign(of=metric)
+                for metric in self.among
+            ]
+        ).pivot(index=keys, columns="of", values="value")
+        mine = own.set_index(keys).value
+        largest = self.direction == "largest"
+        ratios = mine / others.max(axis=1) if largest else others.min(axis=1) / mine
+        next_one = others.median()
+        nearest = next_one.idxmax() if largest else next_one.idxmin()
+        median = MedianInterval()
+        return Evidence(
+            median(mine.groupby(level="repetition").mean()),
+            self.band,
+            median(ratios.groupby(level="repetition").min()),
+            self.floor(results),
+            f"next is {nearest}; the effect is that of the point where it is least",
+        )
+
+
+class OfModel(MetricCheck):
+    """What a pipelined compaction gains, over what Eq. 3 of PCP says that it can (D.4).
+
+    The gain is the metric over that of the engine whose steps run in turn (`over`), of which the
+    model takes the measured times; the mean over the points of the sweep counts.
+
+    Attributes
+    ----------
+    sweep : str
+        Key of the points.
+    shared_device : bool
+        Whether reads and writes take turns on the device.
+    """
+
+    function: Literal["of_model"]
+    over: Over
+    sweep: str
+    shared_device: bool = True
+
+    def evidence(self, results: Results) -> Evidence:
+        """Divide the measured gain by the model's; a band alone decides."""
+        gains = sweep_table(self.values(results, {}), self.sweep)
+        runs = stage_times(
+            results,
+            self.over.experiment or self.experiment,
+            engine=self.over.engine or self.engine,
+            phase=self.phase,
+        )
+        ideal = sweep_table(
+            runs.assign(
+                value=[
+                    models.pcp_speedup(times, shared_device=self.shared_device)
+                    for times in runs.times
+                ]
+            ),
+            self.sweep,
+        )
+        reached = (gains / ideal).dropna().mean(axis=1)
+        if reached.empty:
+            raise MissingCell(f"experiment {self.experiment}: no repetition of both engines")
+        remark = (
+            f"x{gains.median().mean():.3g} where the model says x{ideal.median().mean():.3g}, mean "
+            f"over {self.sweep} {_points(gains)}"
+        )
+        return Evidence(MedianInterval()(reached), self.band, None, self.floor(results), remark)
+
+
 class ProfileShare(Check):
     """Share of a function group in a profile.
 
@@ -483,7 +616,17 @@ class CompactionSize(Check):
 
 
 AnyCheck = Annotated[
-    Level | Greater | Trend | Spread | BestGain | BestPoint | ProfileShare | CompactionSize,
+    Level
+    | Greater
+    | Trend
+    | Spread
+    | BestGain
+    | BestPoint
+    | Knee
+    | Extreme
+    | OfModel
+    | ProfileShare
+    | CompactionSize,
     Field(discriminator="function"),
 ]
 

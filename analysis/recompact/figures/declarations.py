@@ -108,6 +108,24 @@ class Sweep(Declaration):
     axes: tuple[Axes, ...] = Field(min_length=1)
 
 
+class Along(Declaration):
+    """The x axis of a figure that knows its own metrics.
+
+    Attributes
+    ----------
+    key : str
+        Key of the experiments' points.
+    label : str
+        Name of the axis.
+    parallel : str, optional
+        What of the pipeline the points are a number of.
+    """
+
+    key: str
+    label: str
+    parallel: Literal["disks", "threads"] | None = None
+
+
 class Figure(Declaration):
     """One figure or table.
 
@@ -129,6 +147,8 @@ class Figure(Declaration):
         For figures of one engine, which.
     timeline : bool
         Whether it draws the runs' timelines.
+    spans : bool
+        Whether it draws what the threads of one compaction of each run did.
     profiled : bool
         Whether it is drawn from the experiments' profiled runs.
     paper_numbers : str
@@ -143,6 +163,8 @@ class Figure(Declaration):
         Ids of the claims that it shows.
     sweep : Sweep, optional
         For figures over a sweep.
+    along : Along, optional
+        For figures over the points of experiments that know their own metrics.
     metrics : tuple of str
         For figures that list metrics.
     tolerance : float, optional
@@ -157,6 +179,7 @@ class Figure(Declaration):
     experiments: tuple[str, ...] = Field(min_length=1)
     engine: str = "leveldb"
     timeline: bool = False
+    spans: bool = False
     profiled: bool = False
     paper_numbers: str = ""
     paper_data: PaperData | None = None
@@ -164,6 +187,7 @@ class Figure(Declaration):
     deviations: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     sweep: Sweep | None = None
+    along: Along | None = None
     metrics: tuple[MetricName, ...] = ()
     tolerance: float | None = None
 
@@ -224,3 +248,42 @@ def check_experiments(figures: Figures, experiments: Collection[str]) -> None:
     """Check that every figure's experiments are declared; see `check_declared`."""
     used = [(figure.id, name) for figure in figures.figures for name in figure.experiments]
     check_declared("figures.yaml", used, experiments)
+
+
+def check_sizes(figures: Figures, kept: Collection[str]) -> None:
+    """Check that no bytes of an experiment that keeps its sizes are multiplied by its factor.
+
+    Parameters
+    ----------
+    figures : Figures
+        The figures.
+    kept : collection of str
+        Experiments whose factor divides operations only: fewer of them leave a smaller tree, and
+        no scale model of a larger one.
+
+    Raises
+    ------
+    DeclarationError
+        If a series does; names the figure and the experiment.
+    """
+    for figure in figures.figures:
+        for axes in figure.sweep.axes if figure.sweep else ():
+            for series in axes.series:
+                if series.scaled_up and series.experiment in kept:
+                    raise DeclarationError(
+                        f"figures.yaml: {figure.id}: {series.experiment} keeps its sizes, so its "
+                        f"bytes are no model of more; remove scaled_up"
+                    )
+
+
+def along_of(figure: Figure) -> Along:
+    """Get the x axis of a figure that must have one of its own.
+
+    Raises
+    ------
+    DeclarationError
+        If it has none.
+    """
+    if figure.along is None:
+        raise DeclarationError(f"figures.yaml: {figure.id}: along is missing; declare it")
+    return figure.along

@@ -317,7 +317,7 @@ def with_shape(
 
 def _bandwidth(results: Results, experiment: str, direction: str) -> float:
     """Get the device's stated bandwidth in bytes per second."""
-    device = results.rows("specifications", experiment).device.iloc[0]
+    device = results.device(experiment)
     key = f"{direction}_bandwidth_mb_s"
     if not device.get(key):
         raise NotPermitted(f"device {device['id']} states no {key} in workloads/devices.yaml")
@@ -390,7 +390,7 @@ def draw_models(axes: matplotlib.axes.Axes, data: pd.DataFrame) -> None:
             curve.x.astype(float),
             curve.value,
             color=style.MODEL_COLOUR,
-            linestyle=[":", "--"][place % 2],
+            linestyle=[":", "--", "-."][place % 3],
             linewidth=1.4,
             label=str(series),
         )

@@ -13,13 +13,17 @@ import pandas as pd
 
 from recompact import tables
 from recompact.declarations import DeclarationError
+from recompact.figures.breakdown import stage_breakdown, step_breakdown
 from recompact.figures.data import DATA_COLUMNS, Drawing
 from recompact.figures.declarations import EngineStyle, Figure, load_figures
 from recompact.figures.equations import compaction_bytes_by_level, ldc_equations
+from recompact.figures.gantt import pipeline_gantt
 from recompact.figures.latency import latency_over_time, latency_percentiles
 from recompact.figures.ldc_models import ldc_theorems
 from recompact.figures.noise import noise_ratios
+from recompact.figures.pcp_models import pipeline_equations, pipeline_speedups
 from recompact.figures.profile import time_by_module
+from recompact.figures.settings import adaptive_settings
 from recompact.figures.space import space_over_time
 from recompact.figures.style import finish, notice, theme
 from recompact.figures.sweeps import (
@@ -33,6 +37,7 @@ from recompact.results import MissingCell, NotPermitted, Results
 FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], Drawing]] = {
     function.__name__: function
     for function in (
+        adaptive_settings,
         bars_by_engine,
         bars_over_sweep,
         compaction_bytes_by_level,
@@ -42,8 +47,13 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         ldc_theorems,
         lines_over_sweep,
         noise_ratios,
+        pipeline_equations,
+        pipeline_gantt,
+        pipeline_speedups,
         scale_models,
         space_over_time,
+        stage_breakdown,
+        step_breakdown,
         time_by_module,
     )
 }

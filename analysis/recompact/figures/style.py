@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -90,10 +90,14 @@ def stamp_lines(stamp: Stamp) -> list[str]:
     traces = [text for text in stamp.hashes if text.startswith("trace ")]
     hashes = [text for text in stamp.hashes if not text.startswith("trace ")]
     hashes.append(traces[0] if len(traces) == 1 else f"{len(traces)} traces")
+    sizes = [factors(stamp.factors)] if stamp.factors else []
+    if stamp.counts:
+        sizes.append(f"{factors(stamp.counts)} of the operations at full size")
     conditions = [
-        f"{stamp.scale} scale, {factors(stamp.factors)}",
+        f"{stamp.scale} scale, {', '.join(sizes)}",
         f"device {', '.join(stamp.devices)}",
         repetitions,
+        *(f"confined to {number} of the host's processors" for number in stamp.processors),
         *stamp.hosts,
         *stamp.thinning,
         *hashes,
@@ -102,6 +106,12 @@ def stamp_lines(stamp: Stamp) -> list[str]:
     if stamp.suspect:
         lines.append(f"{len(stamp.suspect)} of {len(stamp.runs)} runs are suspect")
     return lines
+
+
+def device_title(device: Mapping[str, Any]) -> str:
+    """Name a device above a panel: its id and, where it was balanced, its speed."""
+    speed = device.get("speed", 1)
+    return str(device["id"]) + (f"\nx{speed:.4g} as fast" if speed != 1 else "\nas it was")
 
 
 def factors(values: Sequence[float]) -> str:

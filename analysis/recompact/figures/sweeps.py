@@ -80,7 +80,12 @@ def lines_over_sweep(
         axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
         axes.set_xlabel(sweep.label)
         axes.set_ylabel(_axis_label(declared.label, declared.unit))
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    named = [axes.get_legend_handles_labels()[1] for axes in panels]
+    if len(panels) > 1 and all(labels == named[0] for labels in named):
+        panels[0].legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
+    else:
+        for axes in panels:
+            axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
 
