@@ -52,6 +52,7 @@ void CompactionPlan::AddBlocks(const FileMetaData& table, InputRun* run) {
   }
   const std::unique_ptr<Iterator> index(opened->NewIndexIterator());
   Slice lower_bound = Keep(table.smallest.user_key());
+  const Slice largest = Keep(table.largest.user_key());
   for (index->SeekToFirst(); index->Valid(); index->Next()) {
     if (run->part != nullptr &&
         user_comparator_->Compare(lower_bound, run->part->end) > 0) {
@@ -61,7 +62,9 @@ void CompactionPlan::AddBlocks(const FileMetaData& table, InputRun* run) {
     Slice encoded = index->value();
     status_ = handle.DecodeFrom(&encoded);
     if (!status_.ok()) return;
-    const Slice limit = Keep(ExtractUserKey(index->key()));
+    Slice limit = Keep(ExtractUserKey(index->key()));
+    // The index may give the last block a key beyond those of the next table.
+    if (user_comparator_->Compare(limit, largest) > 0) limit = largest;
     if (run->part == nullptr ||
         user_comparator_->Compare(limit, run->part->begin) >= 0) {
       run->blocks.push_back({opened->file(), handle.offset(),

@@ -20,6 +20,7 @@
 #include "leveldb/env.h"
 #include "leveldb/filter_policy.h"
 #include "util/random.h"
+#include "util/testutil.h"
 
 namespace leveldb {
 namespace {
@@ -155,14 +156,12 @@ class PcpTest : public ::testing::Test {
     Destroy();
   }
   ~PcpTest() override {
-    ReleaseSnapshots();
-    db_.reset();
+    Close();
     Destroy();
   }
 
   Status Open() {
-    ReleaseSnapshots();
-    db_.reset();
+    Close();
     DB* db = nullptr;
     const Status s = DB::Open(options_, path_, &db);
     db_.reset(db);
@@ -181,7 +180,7 @@ class PcpTest : public ::testing::Test {
           ASSERT_TRUE(db_->Delete(WriteOptions(), Key(key)).ok());
           continue;
         }
-        value.assign(random.Uniform(200), static_cast<char>('a' + key % 26));
+        test::RandomString(&random, random.Uniform(200), &value);
         ASSERT_TRUE(db_->Put(WriteOptions(), Key(key), value).ok());
       }
       for (int version = 0; version < 30; version++) {
@@ -196,17 +195,19 @@ class PcpTest : public ::testing::Test {
     ASSERT_TRUE(static_cast<DBImpl*>(db_.get())->TEST_CompactMemTable().ok());
   }
 
-  // Opens an empty database, fills it and compacts it.
+  // Opens an empty database, fills and compacts it twice: into an empty level,
+  // and with one of several tables.
   void FillAndCompact() {
-    ReleaseSnapshots();
-    db_.reset();
+    Close();
     Destroy();
     const Status s = Open();
     ASSERT_TRUE(s.ok()) << s.ToString();
-    Fill();
-    env_.TakeReads();
-    db_->CompactRange(nullptr, nullptr);
-    WaitUntilIdle();
+    for (int round = 0; round < 2; round++) {
+      Fill();
+      env_.TakeReads();
+      db_->CompactRange(nullptr, nullptr);
+      WaitUntilIdle();
+    }
   }
 
   // The contents of all tables, by number.
@@ -250,7 +251,7 @@ class PcpTest : public ::testing::Test {
 
   // The compactions of the event log.
   std::vector<nlohmann::json> Compactions() {
-    db_.reset();
+    Close();
     std::vector<nlohmann::json> events;
     std::ifstream file(event_log_);
     for (std::string line; std::getline(file, line);) {
@@ -267,6 +268,10 @@ class PcpTest : public ::testing::Test {
     EXPECT_FALSE(env_.FileExists(CurrentFileName(path_)));
   }
 
+  void Close() {
+    ReleaseSnapshots();
+    db_.reset();
+  }
   void ReleaseSnapshots() {
     for (const Snapshot* snapshot : snapshots_) db_->ReleaseSnapshot(snapshot);
     snapshots_.clear();
@@ -435,7 +440,7 @@ TEST_F(PcpTest, TheFirstErrorStopsAllStagesAndLeavesNothing) {
       options_.compute_threads = 2;
       options_.write_threads = 2;
       options_.subtask_bytes = 4 << 10;
-      db_.reset();
+      Close();
       Destroy();
       ASSERT_TRUE(Open().ok());
       Fill();
@@ -459,7 +464,7 @@ TEST_F(PcpTest, DamagedBlocksAreNotedThoughNobodyAskedForChecks) {
   ASSERT_TRUE(Open().ok());
   Fill();
   const uint64_t number = Tables().begin()->first;
-  db_.reset();
+  Close();
   const std::string name = TableFileName(path_, number);
   std::string contents;
   ASSERT_TRUE(ReadFileToString(Env::Default(), name, &contents).ok());
