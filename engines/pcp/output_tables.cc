@@ -33,9 +33,12 @@ class OutputTables::Table {
             Slice(chunk.from->contents.data() + chunk.begin_byte, chunk.bytes),
             &chunk.from->blocks[chunk.begin], chunk.end - chunk.begin);
       }
-      s = chunk.completes_table ? builder_->Finish() : builder_->status();
+      if (!chunk.completes_table) return builder_->status();
+      s = builder_->Finish();
+      meta_.file_size = builder_->FileSize();
+      builder_.reset();
     }
-    return s.ok() && chunk.completes_table ? Complete() : s;
+    return s.ok() ? Complete() : s;
   }
 
  private:
@@ -50,8 +53,6 @@ class OutputTables::Table {
   }
 
   Status Complete() {
-    meta_.file_size = builder_->FileSize();
-    builder_.reset();
     Status s;
     {
       const StageTimer timer(kStageSync);
