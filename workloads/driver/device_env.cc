@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "driver/device_file.h"
+#include "driver/table_file.h"
 
 namespace recompact {
 
@@ -39,11 +40,13 @@ struct DeviceEnv::BackgroundCall {
 bool DeviceEnv::InBackground() { return is_background_thread; }
 
 DeviceEnv::DeviceEnv(leveldb::Env* target, const DeviceParameters& parameters,
-                     double scale_factor, std::string directory, Clock* clock)
+                     double scale_factor, std::string directory, Clock* clock,
+                     bool direct_io)
     : EnvWrapper(target),
       parameters_(parameters),
       scale_factor_(scale_factor),
       directory_(std::move(directory) + "/"),
+      direct_io_(direct_io),
       clock_(clock) {
   if (parameters.modelled()) model_ = NewDeviceModel(parameters);
   if (parameters.page_cache_bytes > 0) {
@@ -84,10 +87,22 @@ std::shared_ptr<const DeviceEnv::File> DeviceEnv::FileFor(
   std::lock_guard<std::mutex> lock(mutex_);
   std::shared_ptr<const File>& file = files_[name];
   if (file == nullptr || fresh) {
-    const uint64_t id = next_file_id.fetch_add(1);
-    file = std::make_shared<File>(
-        File{id, (id << kFileAddressBits) +
-                     id % kFirstChunks * parameters_.chunk_bytes});
+    File created = {};
+    created.id = next_file_id.fetch_add(1);
+    created.address = (created.id << kFileAddressBits) +
+                      created.id % kFirstChunks * parameters_.chunk_bytes;
+    created.direct = direct_io_ && IsTableFile(name);
+    if (created.direct) {
+      created.unit = kDirectBytes;
+      created.limit = 0;
+    } else if (parameters_.modelled()) {
+      created.unit = parameters_.writeback_bytes;
+      created.limit = parameters_.dirty_limit_bytes;
+    } else {
+      created.unit = kUntilFlushed;
+      created.limit = 0;
+    }
+    file = std::make_shared<File>(created);
   }
   return file;
 }
@@ -136,8 +151,8 @@ leveldb::Status DeviceEnv::NewDeviceWritableFile(
                              : target()->NewWritableFile(name, result);
   if (!Covers(name)) return s;
   if (s.ok()) {
-    *result =
-        new DeviceWritableFile(this, FileFor(name, !append), *result, size);
+    s = DeviceWritableFile::Wrap(this, FileFor(name, !append), name, size,
+                                 result);
   }
   return NoteWrite(s);
 }
@@ -189,8 +204,9 @@ void DeviceEnv::ChargeRead(const File& file, uint64_t offset, uint64_t length,
   }
   Request request;
   request.direction = Request::kRead;
-  request.request_class =
-      (InBackground() || sequential) ? Request::kStream : Request::kUser;
+  request.request_class = !file.direct && (InBackground() || sequential)
+                              ? Request::kStream
+                              : Request::kUser;
   request.address = file.address + offset;
   request.length = length;
   request.stream_unit_bytes = parameters_.read_ahead_bytes;
@@ -199,7 +215,7 @@ void DeviceEnv::ChargeRead(const File& file, uint64_t offset, uint64_t length,
   {
     std::lock_guard<std::mutex> lock(mutex_);
     completion_ns =
-        page_cache_ == nullptr
+        page_cache_ == nullptr || file.direct
             ? SubmitLocked(now_ns, request)
             : ReadMissingPagesLocked(now_ns, file.id, offset, request);
   }
@@ -241,7 +257,7 @@ int64_t DeviceEnv::ChargeWrite(const File& file, uint64_t offset,
   }
   Request request;
   request.direction = Request::kWrite;
-  request.request_class = Request::kStream;
+  request.request_class = file.direct ? Request::kUser : Request::kStream;
   request.address = file.address + offset;
   request.length = length;
   request.stream_unit_bytes = parameters_.writeback_bytes;
@@ -250,28 +266,28 @@ int64_t DeviceEnv::ChargeWrite(const File& file, uint64_t offset,
   {
     std::lock_guard<std::mutex> lock(mutex_);
     completion_ns = SubmitLocked(now_ns, request);
-    if (page_cache_ != nullptr) {
+    if (page_cache_ != nullptr && !file.direct) {
       for (uint64_t page = offset / PageCache::kPageBytes;
            page * PageCache::kPageBytes < offset + length; page++) {
         page_cache_->Touch(file.id, page);
       }
     }
-    wait_ns = DirtyWaitLocked(now_ns, completion_ns, length);
+    wait_ns = DirtyWaitLocked(now_ns, completion_ns, length, file.limit);
   }
   if (wait_ns > now_ns) clock_.WaitUntilNs(wait_ns);
   return completion_ns;
 }
 
 int64_t DeviceEnv::DirtyWaitLocked(int64_t now_ns, int64_t completion_ns,
-                                   uint64_t length) {
-  if (parameters_.dirty_limit_bytes == 0) return completion_ns;
+                                   uint64_t length, uint64_t limit) {
+  if (limit == 0) return completion_ns;
   outstanding_.emplace(completion_ns, length);
   outstanding_bytes_ += length;
   int64_t wait_ns = now_ns;
   while (!outstanding_.empty()) {
     const auto earliest = outstanding_.begin();
     if (earliest->first > now_ns) {
-      if (outstanding_bytes_ <= parameters_.dirty_limit_bytes) break;
+      if (outstanding_bytes_ <= limit) break;
       wait_ns = earliest->first;
     }
     outstanding_bytes_ -= earliest->second;

@@ -45,11 +45,26 @@ struct DeviceCounters {
 // on their way.  Sync() sends what is left and waits for the file's last
 // request, and then for sync_latency_us / scale_factor: a scale model has as
 // many files as the original for a fraction of the operations.
+//
+// With direct I/O tables go past the host: their appends gather to kDirectBytes
+// only and the writer waits for each such unit, every request pays the whole
+// positioning, and the page cache has none of them.  On a real device (kPath)
+// each unit is written out and waited for, and what is read leaves the system's
+// page cache: it waits as O_DIRECT does, without O_DIRECT's alignment.
+//
+// Threads that StartThread() runs are the engine's to join: neither
+// BackgroundIdle() nor the destructor waits for them, so their last call into
+// the env must be over when the database is closed.  What a scheduled call
+// waits for is part of it.
 class DeviceEnv : public leveldb::EnvWrapper {
  public:
+  // The buffer of LevelDB's own files.
+  static constexpr uint64_t kDirectBytes = 64 << 10;
+
   // REQUIRES: "target" and "clock" outlive this.
   DeviceEnv(leveldb::Env* target, const DeviceParameters& parameters,
-            double scale_factor, std::string directory, Clock* clock);
+            double scale_factor, std::string directory, Clock* clock,
+            bool direct_io = false);
   // Waits for the calls that Schedule() took.
   ~DeviceEnv() override;
 
@@ -83,16 +98,26 @@ class DeviceEnv : public leveldb::EnvWrapper {
   friend class DeviceSequentialFile;
   friend class DeviceWritableFile;
 
-  // A file's place on the device.
+  // A unit that appends never fill: what is flushed goes to the device.
+  static constexpr uint64_t kUntilFlushed = UINT64_MAX;
+
+  // A file's place on the device, and how it gets there.
   struct File {
     uint64_t id;  // Above 0, and no other file's in this process
     uint64_t address;
+    bool direct;     // Goes past the host
+    uint64_t unit;   // Appends go to the device by so many bytes
+    uint64_t limit;  // So many may be on their way; 0: none after an append
   };
   struct BackgroundCall;
 
   // Whether Schedule() or StartThread() runs the calling thread.
   static bool InBackground();
   bool Covers(const std::string& name) const;
+  // Whether the file's pages are to be kept out of the system's page cache.
+  bool BypassesSystem(const File& file) const {
+    return file.direct && parameters_.kind == DeviceKind::kPath;
+  }
   std::shared_ptr<const File> FileFor(const std::string& name, bool fresh);
   void Forget(const std::string& name, uint64_t size);
   leveldb::Status NewDeviceWritableFile(const std::string& name, bool append,
@@ -109,12 +134,13 @@ class DeviceEnv : public leveldb::EnvWrapper {
   int64_t ReadMissingPagesLocked(int64_t now_ns, uint64_t file_id,
                                  uint64_t file_offset, Request request);
   int64_t DirtyWaitLocked(int64_t now_ns, int64_t completion_ns,
-                          uint64_t length);
+                          uint64_t length, uint64_t limit);
   leveldb::Status NoteWrite(const leveldb::Status& status);
 
   const DeviceParameters parameters_;
   const double scale_factor_;
   const std::string directory_;  // With a slash at the end
+  const bool direct_io_;
   VirtualClock clock_;
 
   std::atomic<uint64_t> read_bytes_{0}, write_bytes_{0}, reads_{0}, writes_{0},

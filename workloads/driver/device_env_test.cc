@@ -1,83 +1,17 @@
 #include "driver/device_env.h"
 
-#include <sys/stat.h>
-
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "driver/counters.h"
-#include "driver/fake_clock.h"
-#include "driver/test_directory.h"
-#include "gtest/gtest.h"
+#include "driver/device_env_fixture.h"
 #include "leveldb/cache.h"
 #include "leveldb/db.h"
 #include "leveldb/options.h"
 
 namespace recompact {
 namespace {
-
-constexpr int64_t kMs = 1000000;
-
-// Times are easy to add up: 4000 bytes take 40 us, positioning 10 ms.
-DeviceParameters SimpleHdd() {
-  DeviceParameters parameters;
-  parameters.kind = DeviceKind::kHdd;
-  parameters.read_bandwidth_mb_s = 100;
-  parameters.write_bandwidth_mb_s = 100;
-  parameters.read_seek_ms = 6;
-  parameters.write_seek_ms = 6;
-  parameters.rotation_rpm = 7500;
-  parameters.read_ahead_bytes = 100000;
-  parameters.writeback_bytes = 10000;
-  parameters.dirty_limit_bytes = 1 << 30;
-  parameters.sync_latency_us = 3000;
-  return parameters;
-}
-
-class DeviceEnvTest : public ::testing::Test {
- public:
-  void NewEnv(const DeviceParameters& parameters, double scale_factor = 1) {
-    env_ =
-        std::make_unique<DeviceEnv>(leveldb::Env::Default(), parameters,
-                                    scale_factor, directory_.path(), &clock_);
-  }
-
-  std::unique_ptr<leveldb::WritableFile> Create(const std::string& name) {
-    leveldb::WritableFile* file = nullptr;
-    EXPECT_TRUE(env_->NewWritableFile(directory_.File(name), &file).ok());
-    return std::unique_ptr<leveldb::WritableFile>(file);
-  }
-  std::unique_ptr<leveldb::RandomAccessFile> Open(const std::string& name) {
-    leveldb::RandomAccessFile* file = nullptr;
-    EXPECT_TRUE(env_->NewRandomAccessFile(directory_.File(name), &file).ok());
-    return std::unique_ptr<leveldb::RandomAccessFile>(file);
-  }
-  // A file that was there before.
-  std::unique_ptr<leveldb::RandomAccessFile> Open(const std::string& name,
-                                                  size_t bytes) {
-    WriteText(directory_.File(name), std::string(bytes, 'x'));
-    return Open(name);
-  }
-  void Read(leveldb::RandomAccessFile* file, uint64_t offset, size_t bytes) {
-    std::string scratch(bytes, '\0');
-    leveldb::Slice result;
-    ASSERT_TRUE(file->Read(offset, bytes, &result, scratch.data()).ok());
-  }
-
-  // The time that passes in "step".
-  template <typename Step>
-  int64_t Took(Step step) {
-    const int64_t begin_ns = clock_.NowNs();
-    step();
-    return clock_.NowNs() - begin_ns;
-  }
-
-  TestDirectory directory_;
-  FakeClock clock_;
-  std::unique_ptr<DeviceEnv> env_;
-};
 
 TEST_F(DeviceEnvTest, RandomReadsPayPositioningSequentialOnesAShare) {
   NewEnv(SimpleHdd());
@@ -120,6 +54,58 @@ TEST_F(DeviceEnvTest, ReadsOfBackgroundThreadsAreStreams) {
   // This thread is none of them.
   EXPECT_EQ(Took([&] { Read(file.get(), 0, 4000); }), 10 * kMs + 40000);
   while (!env_->BackgroundIdle()) std::this_thread::yield();
+}
+
+TEST_F(DeviceEnvTest, EachStartedThreadHasItsOwnLag) {
+  NewEnv(SimpleHdd());
+  clock_.set_oversleep_ns(3 * kMs);
+  auto file = Open("a", 100000);
+  Read(file.get(), 0, 4000);  // This thread is 3 ms late,
+  const int64_t share_ns = 10 * kMs * 4000 / 100000 + 40000;
+  for (int i = 0; i < 2; i++) {
+    RunInThread([&] {  // and no new one pays that back.
+      EXPECT_EQ(Took([&] { Read(file.get(), 70000 - i * 9000, 4000); }),
+                share_ns + 3 * kMs);
+    });
+  }
+  EXPECT_EQ(Took([&] { Read(file.get(), 50000, 4000); }), 10 * kMs + 40000);
+}
+
+// An engine that splits a compaction over threads joins them itself, within
+// the call that it scheduled.
+TEST_F(DeviceEnvTest, AScheduledCallLastsUntilTheThreadsThatItJoins) {
+  NewEnv(SimpleHdd());
+  struct Compaction {
+    DeviceEnv* env;
+    std::atomic<bool> reading{false}, go_on{false}, read{false};
+    static void Read(void* arg) {
+      Compaction* const compaction = static_cast<Compaction*>(arg);
+      compaction->reading = true;
+      while (!compaction->go_on) std::this_thread::yield();
+      compaction->read = true;
+    }
+    static void Run(void* arg) {
+      Compaction* const compaction = static_cast<Compaction*>(arg);
+      compaction->env->StartThread(&Compaction::Read, compaction);
+      while (!compaction->read) std::this_thread::yield();
+    }
+  } compaction{env_.get()};
+  env_->Schedule(&Compaction::Run, &compaction);
+  while (!compaction.reading) std::this_thread::yield();
+  EXPECT_FALSE(env_->BackgroundIdle());
+  compaction.go_on = true;
+  while (!env_->BackgroundIdle()) std::this_thread::yield();
+  EXPECT_TRUE(compaction.read);
+
+  // A thread of its own is nobody's call: the env neither counts it nor waits.
+  compaction.reading = compaction.go_on = compaction.read = false;
+  env_->StartThread(&Compaction::Read, &compaction);
+  while (!compaction.reading) std::this_thread::yield();
+  const bool idle = env_->BackgroundIdle();
+  if (idle) env_.reset();
+  compaction.go_on = true;
+  while (!compaction.read) std::this_thread::yield();
+  EXPECT_TRUE(idle);
 }
 
 TEST_F(DeviceEnvTest, ReadAtTheEndChargesWhatWasRead) {

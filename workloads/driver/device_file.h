@@ -59,14 +59,12 @@ class DeviceRandomAccessFile : public leveldb::RandomAccessFile {
 
 class DeviceWritableFile : public leveldb::WritableFile {
  public:
-  // Owns "target"; "offset" is the size that the file has already.
-  DeviceWritableFile(DeviceEnv* env,
-                     std::shared_ptr<const DeviceEnv::File> file,
-                     leveldb::WritableFile* target, uint64_t offset)
-      : env_(env),
-        file_(std::move(file)),
-        target_(target),
-        submitted_(offset) {}
+  // Takes *result, the backing file, and replaces it by one of these, or by
+  // nullptr on an error.  "offset" is the size that the file has already.
+  static leveldb::Status Wrap(DeviceEnv* env,
+                              std::shared_ptr<const DeviceEnv::File> file,
+                              const std::string& name, uint64_t offset,
+                              leveldb::WritableFile** result);
   ~DeviceWritableFile() override;
 
   leveldb::Status Append(const leveldb::Slice& data) override;
@@ -75,11 +73,24 @@ class DeviceWritableFile : public leveldb::WritableFile {
   leveldb::Status Sync() override;
 
  private:
-  void SubmitPending();
+  DeviceWritableFile(DeviceEnv* env,
+                     std::shared_ptr<const DeviceEnv::File> file,
+                     leveldb::WritableFile* target, std::string name, int fd,
+                     uint64_t offset)
+      : env_(env),
+        file_(std::move(file)),
+        target_(target),
+        name_(std::move(name)),
+        fd_(fd),
+        submitted_(offset) {}
+
+  leveldb::Status SubmitPending();
 
   DeviceEnv* const env_;
   const std::shared_ptr<const DeviceEnv::File> file_;
   const std::unique_ptr<leveldb::WritableFile> target_;
+  const std::string name_;
+  const int fd_;          // Where units are to be written out, else -1
   uint64_t submitted_;    // Bytes that went to the device
   uint64_t pending_ = 0;  // Bytes behind them that did not yet
   int64_t last_completion_ns_ = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace recompact {
 
@@ -35,6 +36,9 @@ struct DeviceParameters {
   int members = 0;
   uint64_t chunk_bytes = 0;
   std::shared_ptr<const DeviceParameters> member;
+  // kPath: the directories over which tables are spread; none: all files are
+  // together
+  std::vector<std::string> mounts;
 
   // The host in front of the device.
   uint64_t read_ahead_bytes = 128 << 10;  // Stream reads come in such units
@@ -48,12 +52,18 @@ struct DeviceParameters {
   }
 };
 
+// The same device, "speed" times as fast: bandwidths are multiplied by it,
+// latencies, seeks, rotations and syncs divided; members alike.
+// REQUIRES: speed > 0
+DeviceParameters AtSpeed(DeviceParameters parameters, double speed);
+
 struct Request {
   enum Direction { kRead, kWrite };
-  // kUser: a random read that an operation of the user waits for; it pays the
-  // whole positioning.  kStream: everything else; the host reads ahead and
-  // writes behind in units of stream_unit_bytes, so a request pays the share
-  // min(1, length / unit) of one positioning.
+  // kUser: a random read that an operation of the user waits for, or a request
+  // past the host (direct I/O); it pays the whole positioning.  kStream:
+  // everything else; the host reads ahead and writes behind in units of
+  // stream_unit_bytes, so a request pays the share min(1, length / unit) of one
+  // positioning.
   enum Class { kUser, kStream };
 
   Direction direction = kRead;

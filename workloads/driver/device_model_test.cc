@@ -208,6 +208,34 @@ TEST(SsdTest, FullDuplexDoesNotShareTheBus) {
   }
 }
 
+// A part of a device's behaviour, sampled.
+int64_t SampleNs(const DeviceParameters& parameters) {
+  const auto model = NewDeviceModel(parameters);
+  int64_t now_ns = 0;
+  for (int i = 0; i < 100; i++) {
+    Request request = i % 3 == 0 ? StreamWrite(40000) : UserRead(3000 + i);
+    request.address = Random(i % 2, i, 0);
+    const int64_t completion_ns = model->Submit(now_ns, request);
+    if (i % 4 == 0) now_ns = completion_ns;
+  }
+  return now_ns;
+}
+
+TEST(SpeedTest, EveryTimeOfEveryDeviceIsDivided) {
+  for (const DeviceParameters& parameters :
+       {SsdParameters(), HddParameters(), Raid0Parameters()}) {
+    const double as_it_was_ns = SampleNs(parameters);
+    for (const double speed : {0.25, 1.0, 3.0}) {
+      // Each request rounds to nanoseconds.
+      EXPECT_NEAR(SampleNs(AtSpeed(parameters, speed)) * speed, as_it_was_ns,
+                  1000);
+    }
+  }
+  DeviceParameters synced;
+  synced.sync_latency_us = 600;
+  EXPECT_EQ(AtSpeed(synced, 3).sync_latency_us, 200);
+}
+
 TEST(HddTest, ServesInTheOrderOfSubmission) {
   const auto model = NewDeviceModel(HddParameters());
   Request request = UserRead(120);
@@ -236,6 +264,70 @@ TEST(Raid0Test, ChunksGoRoundTheMembers) {
   request.address = 256 << 10;  // The first member again
   EXPECT_EQ(model->Submit(0, request), 2 * one_ns);
   EXPECT_EQ(model->QueueNs(0), 2 * one_ns);
+}
+
+class MembersTest : public ::testing::TestWithParam<int> {
+ protected:
+  MembersTest() { parameters_.members = GetParam(); }
+
+  static constexpr uint64_t kChunk = 64 << 10;
+  const uint64_t members_ = GetParam();
+  DeviceParameters parameters_ = Raid0Parameters();
+};
+INSTANTIATE_TEST_SUITE_P(OneToTen, MembersTest, ::testing::Range(1, 11));
+
+// PCP's sub-tasks: the member with most of a request completes it.
+TEST_P(MembersTest, HalfAMegabyteTakesTheTimeOfItsLargestPart) {
+  const uint64_t length = 512 << 10, sector = 512;
+  for (uint64_t chunk = 0; chunk < 2 * members_; chunk++) {
+    for (const uint64_t offset : {uint64_t{0}, sector, kChunk - sector}) {
+      const uint64_t begin = chunk * kChunk + offset;
+      std::map<uint64_t, uint64_t> parts;
+      for (uint64_t at = begin; at < begin + length; at += sector) {
+        parts[at / kChunk % members_] += sector;
+      }
+      uint64_t largest = 0;
+      for (const auto& [member, bytes] : parts) {
+        largest = std::max(largest, bytes);
+      }
+      // As many chunks as can come together on one member.
+      if (offset == 0) {
+        EXPECT_EQ(largest, (8 + members_ - 1) / members_ * kChunk);
+      }
+      const auto model = NewDeviceModel(parameters_);
+      Request request = UserRead(length);
+      request.address = begin;
+      EXPECT_NEAR(model->Submit(0, request) * 1e-9, 12e-3 + largest / 120e6,
+                  1e-8);
+    }
+  }
+}
+
+// Readers on different members do not hold each other up; those on the same
+// take turns.
+TEST_P(MembersTest, ReadersSpreadOverTheMembers) {
+  for (const int readers : {1, 2, 5, 10}) {
+    const Pattern own_member = [this](int reader, int i, uint64_t) {
+      return ((i * 7919 + reader * 104729) % 1000003 * members_ +
+              reader % members_) *
+             kChunk;
+    };
+    const uint64_t turns = (readers + members_ - 1) / members_;
+    ExpectFormula(Elapsed(parameters_, readers, UserRead(kChunk), own_member),
+                  turns * kRequestsEach * (12e-3 + kChunk / 120e6));
+  }
+}
+
+// Requests that need every member are served one after the other.
+TEST_P(MembersTest, ReadersOfWholeStripesShareEveryMember) {
+  const uint64_t length = members_ * kChunk;
+  const Pattern far_apart = [length](int reader, int i, uint64_t) {
+    return (i * 7919 + reader * 104729) % 1000003 * length;
+  };
+  for (const int readers : {1, 2, 5}) {
+    ExpectFormula(Elapsed(parameters_, readers, UserRead(length), far_apart),
+                  readers * kRequestsEach * (12e-3 + kChunk / 120e6));
+  }
 }
 
 }  // namespace

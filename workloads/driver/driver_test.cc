@@ -266,6 +266,119 @@ TEST_F(DriverTest, RunsOnAModelledDevice) {
   EXPECT_GT(record["phases"][3]["latency_us"]["read"]["max"], 50);
 }
 
+TEST_F(DriverTest, ReadsAndWritesTablesPastTheHost) {
+  spec_["device"] = Json::parse(R"({"id": "hdd", "kind": "hdd",
+      "read_bandwidth_mb_s": 100, "write_bandwidth_mb_s": 100,
+      "read_seek_ms": 8, "write_seek_ms": 9, "rotation_rpm": 7200,
+      "read_ahead_bytes": 131072, "writeback_bytes": 16777216,
+      "dirty_limit_bytes": 268435456, "page_cache_bytes": 268435456,
+      "sync_latency_us": 100, "speed": 1000})");
+  spec_["phases"] = {ReplayPhase("load", LoadTrace()),
+                     OtherPhase("compact", "compact_range"),
+                     ReplayPhase("mixed", MixedTrace())};
+  for (const bool direct_io : {false, true}) {
+    spec_["engine"]["direct_io"] = direct_io;
+    std::filesystem::remove_all(out_);
+    ASSERT_EQ(Run(), 0) << stderr_;
+    const Json record = Record();
+    EXPECT_EQ(record["spec"], spec_);
+    EXPECT_EQ(record["suspect"], Json::array());
+    const Json& compaction = record["phases"][1]["counters"];
+    // Whatever was written before is in the page cache.
+    if (direct_io) {
+      EXPECT_GT(compaction["device_read_bytes"], kKeys * kValueBytes / 4);
+    } else {
+      EXPECT_EQ(compaction["device_read_bytes"], 0);
+    }
+  }
+}
+
+TEST_F(DriverTest, SpreadsTablesOverMountsAndLeavesNothingThere) {
+  const std::string load = LoadTrace(), mixed = MixedTrace();
+  const std::vector<std::string> mounts = {directory_.File("mount_a"),
+                                           directory_.File("mount_b")};
+  for (const std::string& mount : mounts) {
+    std::filesystem::create_directory(mount);
+  }
+  const auto expect_mounts_empty = [&] {
+    for (const std::string& mount : mounts) {
+      EXPECT_TRUE(std::filesystem::is_empty(mount)) << mount;
+    }
+  };
+  const auto table_bytes = [](const Json& record) {
+    int64_t bytes = 0;
+    for (const Json& mount : record.value("mounts", Json::array())) {
+      bytes += mount["table_bytes"].get<int64_t>();
+    }
+    return bytes;
+  };
+  spec_["device"] = {{"id", "disks"}, {"kind", "path"}, {"mounts", mounts}};
+  spec_["keep_database"] = true;
+  spec_["phases"] = {ReplayPhase("load", load), OtherPhase("again", "reopen"),
+                     ReplayPhase("mixed", mixed),
+                     OtherPhase("compact", "compact_range")};
+  for (const bool direct_io : {false, true}) {
+    spec_["engine"]["direct_io"] = direct_io;
+    std::filesystem::remove_all(data_);
+    ASSERT_EQ(Run(), 0) << stderr_;
+    const Json record = Record();
+    EXPECT_EQ(record["suspect"], Json::array());
+    EXPECT_GT(table_bytes(record), kKeys * kValueBytes / 4);
+    expect_mounts_empty();
+  }
+
+  // A kept database needs no mount any more, and can be spread again.
+  const std::string kept = directory_.File("kept");
+  std::filesystem::rename(data_, kept);
+  spec_["keep_database"] = false;
+  spec_["start_from"] = {{"run", "00000000000000aa"},
+                         {"database", kept},
+                         {"traces", {load, mixed}}};
+  TraceBuilder reads;
+  for (int i = 0; i < kKeys; i++) reads.Add(Operation::kRead, i);
+  spec_["phases"] = {ReplayPhase("read", Trace("reads", reads))};
+  for (const bool spread : {false, true}) {
+    if (spread) spec_["device"]["mounts"] = mounts;
+    if (!spread) spec_["device"].erase("mounts");
+    ASSERT_EQ(Run(), 0) << stderr_;
+    const Json record = Record();
+    EXPECT_GT(record["phases"][0]["verified"]["found"], 1000);
+    ASSERT_EQ(record.contains("mounts"), spread);
+    if (spread) {
+      EXPECT_GT(table_bytes(record), kKeys * kValueBytes / 4);
+    }
+    expect_mounts_empty();
+  }
+
+  // Nor does a run that fails leave anything.
+  std::filesystem::remove_all(out_);
+  spec_["start_from"]["traces"] = {load};
+  ExpectFails(4, "record ");
+  expect_mounts_empty();
+}
+
+TEST_F(DriverTest, RefusesMountsThatItCannotUse) {
+  spec_["phases"] = {ReplayPhase("load", LoadTrace())};
+  const std::string mount = directory_.File("mount");
+  std::filesystem::create_directory(mount);
+  const auto expect_refused = [&](const std::string& kind, const Json& mounts,
+                                  const std::string& what) {
+    spec_["device"] = {{"id", "disks"}, {"kind", kind}, {"mounts", mounts}};
+    ExpectFails(2, "spec.json: device.mounts[" + what);
+    EXPECT_FALSE(std::filesystem::exists(data_));
+    EXPECT_TRUE(std::filesystem::is_empty(mount));
+  };
+  const std::string none = directory_.File("none");
+  expect_refused("path", {mount, none},
+                 "1]: cannot put tables into \"" + none + "\": No such");
+  expect_refused("path", {mount, "/proc"},
+                 "1]: cannot put tables into \"/proc\": ");
+  expect_refused("path", {mount, mount},
+                 "1]: \"" + mount + "\" is named twice");
+  expect_refused("memory", {mount},
+                 "0]: \"" + mount + "\" needs a device of kind path");
+}
+
 TEST_F(DriverTest, StartsFromAKeptDatabase) {
   const std::string load = LoadTrace(), mixed = MixedTrace();
   spec_["keep_database"] = true;

@@ -47,7 +47,8 @@ Run::Run(const RunSpec& spec, std::string output_directory,
       output_directory_(std::move(output_directory)),
       database_(std::move(data_directory)),
       event_log_path_(output_directory_ + "/events.jsonl"),
-      values_(spec.compressibility) {}
+      values_(spec.compressibility),
+      spread_env_(leveldb::Env::Default(), database_, spec.device.mounts) {}
 
 Status Run::Execute() {
   Status status = OpenTraces();
@@ -63,6 +64,7 @@ Status Run::Execute() {
     std::error_code ignored;  // The next run refuses what is left
     std::filesystem::remove_all(database_, ignored);
   }
+  spread_env_.RemoveDirectories();
   return status;
 }
 
@@ -70,9 +72,8 @@ Status Run::Perform() {
   const int64_t start_ns = NowNs();
   result_.started = IsoTime();
   result_.file_system = FileSystemName(database_);
-  uint64_t bytes = 0;
-  Status status = EstimateRoom(&bytes);
-  if (status.ok()) status = CheckRoom(database_, bytes);
+  Status status = spread_env_.MakeDirectories(spec_.path + ": device.mounts");
+  if (status.ok()) status = CheckForRoom();
   if (status.ok()) status = PrepareDatabase();
   if (status.ok()) status = OpenStore();
   for (size_t i = 0; status.ok() && i < spec_.phases.size(); i++) {
@@ -84,6 +85,13 @@ Status Run::Perform() {
   // The engine ends its event log; the record, which says that all is there,
   // comes after it.
   store_.reset();
+  for (const std::string& directory : spread_env_.table_directories()) {
+    result_.mounts.push_back(
+        {FileSystemName(directory), DirectoryBytes(directory)});
+  }
+  // A database that is kept stands on its own.
+  if (spec_.keep_database) status = GatherTables(database_);
+  if (!status.ok()) return status;
   return WriteResults();
 }
 
@@ -171,9 +179,33 @@ Status Run::EstimateRoom(uint64_t* bytes) {
   return Status::OK();
 }
 
+Status Run::CheckForRoom() {
+  uint64_t bytes = 0;
+  Status status = EstimateRoom(&bytes);
+  const std::vector<std::string>& mounts = spec_.device.mounts;
+  // The tables are nearly all of it.
+  if (status.ok() && (mounts.empty() || spec_.keep_database)) {
+    status = CheckRoom(database_, bytes);
+  }
+  for (const std::string& mount : mounts) {
+    if (status.ok()) status = CheckRoom(mount, bytes / mounts.size());
+  }
+  return status;
+}
+
 Status Run::PrepareDatabase() {
   if (!spec_.start_from) return Status::OK();
-  Status status = CopyDatabase(spec_.start_from->database, database_);
+  const std::string& from = spec_.start_from->database;
+  std::error_code ignored;  // The copy finds it too
+  for (const auto& entry : std::filesystem::directory_iterator(from, ignored)) {
+    const leveldb::Status s = spread_env_.MakePlace(
+        database_ + "/" + entry.path().filename().string());
+    if (!s.ok()) {
+      return Status::Failed(database_, s.ToString(),
+                            "make the directories of device.mounts usable");
+    }
+  }
+  Status status = CopyDatabase(from, database_);
   for (const std::string& path : spec_.start_from->traces) {
     if (status.ok()) status = versions_->CountWrites(*traces_.at(path));
   }
@@ -186,9 +218,9 @@ Status Run::OpenStore() {
     clients = std::max(clients, phase.threads);
   }
   progress_ = std::make_unique<Progress>(clients);
-  env_ = std::make_unique<DeviceEnv>(leveldb::Env::Default(), spec_.device,
+  env_ = std::make_unique<DeviceEnv>(&spread_env_, spec_.device,
                                      spec_.scale_factor, database_,
-                                     Clock::Monotonic());
+                                     Clock::Monotonic(), spec_.direct_io);
   Status status =
       OpenLevelDbStore(database_, spec_.engine_options, event_log_path_,
                        spec_.path, env_.get(), &store_);

@@ -14,6 +14,7 @@
 #include "driver/replay.h"
 #include "driver/run_record.h"
 #include "driver/run_spec.h"
+#include "driver/spread_env.h"
 #include "driver/status.h"
 #include "driver/store.h"
 #include "driver/timeline.h"
@@ -43,6 +44,7 @@ class Run {
   Status RangeOf(const Phase& phase, const std::string& where, Range* range);
   // Bytes that the database may take.
   Status EstimateRoom(uint64_t* bytes);
+  Status CheckForRoom();
   Status PrepareDatabase();
   Status OpenStore();
 
@@ -63,6 +65,7 @@ class Run {
 
   std::map<std::string, std::shared_ptr<const Trace>> traces_;  // By path
   std::unique_ptr<KeyVersions> versions_;
+  SpreadEnv spread_env_;  // Below env_
   std::unique_ptr<DeviceEnv> env_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Progress> progress_;

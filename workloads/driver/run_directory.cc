@@ -111,8 +111,30 @@ Status CopyDatabase(const std::string& from, const std::string& to) {
         from, "no database to start from",
         "repeat the run that builds it, with keep_database");
   }
-  fs::copy(from, to, error);
+  fs::copy(from, to,
+           fs::copy_options::recursive | fs::copy_options::overwrite_existing,
+           error);
   if (error) return SystemError(to, "cannot copy " + from, error.value());
+  return Status::OK();
+}
+
+Status GatherTables(const std::string& path) {
+  std::error_code error;
+  std::vector<fs::path> links;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (entry.is_symlink(error)) links.push_back(entry.path());
+  }
+  for (const fs::path& link : links) {
+    const fs::path table = fs::read_symlink(link, error);
+    const fs::path copy = link.string() + ".tmp";
+    if (!error) fs::copy_file(table, copy, error);
+    if (!error) fs::rename(copy, link, error);
+    if (!error) fs::remove(table, error);
+    if (error) {
+      return SystemError(link, "cannot move " + table.string() + " here",
+                         error.value());
+    }
+  }
   return Status::OK();
 }
 
@@ -128,7 +150,7 @@ Status CheckRoom(const std::string& path, uint64_t bytes) {
   return Status(ExitCode::kNoSpace, path,
                 Gigabytes(room) + (in_memory ? " of memory" : "") +
                     " are free, the run may need " + Gigabytes(bytes),
-                "free space or give --data-dir a larger file system");
+                "free space there or use a larger file system");
 }
 
 uint64_t DirectoryBytes(const std::string& path) {

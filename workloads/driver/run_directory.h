@@ -33,8 +33,13 @@ Status PrepareOutputDirectory(const std::string& path, const std::string& run);
 // as it is: it may be the database of another run.
 Status PrepareDatabaseDirectory(const std::string& path);
 
-// Copies the files of a database that an earlier run kept.
+// Copies the files of a database that an earlier run kept.  A file that is
+// there already is replaced, or, if it is a link, what it leads to.
 Status CopyDatabase(const std::string& from, const std::string& to);
+
+// Replaces the links in the directory of a database by the tables to which they
+// lead, and removes these there.
+Status GatherTables(const std::string& path);
 
 // Checks that the file system of "path" has room for "bytes".
 Status CheckRoom(const std::string& path, uint64_t bytes);

@@ -92,6 +92,40 @@ TEST_F(RunDirectoryTest, CopiesADatabase) {
   EXPECT_EQ(DirectoryBytes(directory_.File("none")), 0u);
 }
 
+TEST_F(RunDirectoryTest, CopiesIntoWhatLinksLeadTo) {
+  const std::string from = directory_.File("from"), to = directory_.File("to");
+  for (const std::string& path : {from, to}) {
+    std::filesystem::create_directory(path);
+  }
+  WriteText(from + "/CURRENT", "MANIFEST-000001\n");
+  WriteText(from + "/000005.ldb", "table");
+  const std::string place = directory_.File("place");
+  WriteText(place, "");
+  std::filesystem::create_symlink(place, to + "/000005.ldb");
+  ASSERT_TRUE(CopyDatabase(from, to).ok());
+  EXPECT_EQ(ReadText(place), "table");
+  EXPECT_TRUE(std::filesystem::is_symlink(to + "/000005.ldb"));
+}
+
+TEST_F(RunDirectoryTest, GathersTheTablesThatLinksLeadTo) {
+  const std::string database = directory_.File("db");
+  std::filesystem::create_directory(database);
+  WriteText(database + "/CURRENT", "MANIFEST-000001\n");
+  const std::string place = directory_.File("place");
+  WriteText(place, "table");
+  std::filesystem::create_symlink(place, database + "/000005.ldb");
+  ASSERT_TRUE(GatherTables(database).ok());
+  EXPECT_FALSE(std::filesystem::is_symlink(database + "/000005.ldb"));
+  EXPECT_EQ(ReadText(database + "/000005.ldb"), "table");
+  EXPECT_EQ(ReadText(database + "/CURRENT"), "MANIFEST-000001\n");
+  EXPECT_FALSE(std::filesystem::exists(place));
+  ASSERT_TRUE(GatherTables(database).ok());
+  // A table that is not there is named.
+  std::filesystem::create_symlink(place, database + "/000006.ldb");
+  EXPECT_THAT(GatherTables(database).message(),
+              HasSubstr(database + "/000006.ldb: cannot move " + place));
+}
+
 TEST_F(RunDirectoryTest, ChecksTheRoom) {
   EXPECT_TRUE(CheckRoom(directory_.path(), 1000).ok());
   const Status status = CheckRoom(directory_.path(), uint64_t{1} << 60);

@@ -202,6 +202,10 @@ Json RunRecord(const RunSpec& spec, const RunResult& result) {
   for (const PhaseResult& phase : result.phases) {
     record["phases"].push_back(ToJson(phase));
   }
+  for (const MountResult& mount : result.mounts) {
+    record["mounts"].push_back({{"filesystem", mount.file_system},
+                                {"table_bytes", mount.table_bytes}});
+  }
   record["suspect"] = SuspectReasons(result);
   record["peak_rss_bytes"] = PeakRssBytes();
   return record;

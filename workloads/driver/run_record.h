@@ -28,10 +28,17 @@ struct PhaseResult {
   Totals totals;      // Over the phase
 };
 
+// What lay on one of device.mounts at the end.
+struct MountResult {
+  std::string file_system;
+  uint64_t table_bytes = 0;
+};
+
 struct RunResult {
   std::string started;  // ISO 8601
   double wall_s = 0;
   std::string file_system;
+  std::vector<MountResult> mounts;
   std::vector<PhaseResult> phases;
 };
 

@@ -81,6 +81,15 @@ TEST_F(RunRecordTest, LostTimeIsSuspect) {
                           "80000 us"));
 }
 
+TEST_F(RunRecordTest, TellsWhatLayOnEachMount) {
+  result_.mounts = {{"ext4", 1000}, {"xfs", 0}};
+  const auto record = RunRecord(RunSpec(), result_);
+  ASSERT_EQ(record["mounts"].size(), 2u);
+  EXPECT_EQ(record["mounts"][0]["filesystem"], "ext4");
+  EXPECT_EQ(record["mounts"][0]["table_bytes"], 1000);
+  EXPECT_EQ(record["mounts"][1]["filesystem"], "xfs");
+}
+
 TEST_F(RunRecordTest, HoldsWhatTheContractNames) {
   RunSpec spec;
   spec.run = "0123456789abcdef";
@@ -106,6 +115,7 @@ TEST_F(RunRecordTest, HoldsWhatTheContractNames) {
   EXPECT_EQ(record["phases"][0]["name"], "load");
   EXPECT_TRUE(record["phases"][0]["levels"].is_array());
   EXPECT_TRUE(record["phases"][0]["space"].is_object());
+  EXPECT_FALSE(record.contains("mounts"));
 }
 
 }  // namespace

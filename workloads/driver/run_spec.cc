@@ -1,6 +1,9 @@
 #include "driver/run_spec.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "driver/json_object.h"
 
@@ -30,6 +33,7 @@ Status ReadEngine(const Json& value, const std::string& where, RunSpec* spec) {
       spec->engine_options[option.key()] = OptionText(option.value());
     }
   }
+  if (engine.Has("direct_io")) engine.Take("direct_io", &spec->direct_io);
   return engine.Finish();
 }
 
@@ -89,6 +93,34 @@ void ReadKind(JsonObject* object, DeviceParameters* device) {
   }
 }
 
+void ReadMounts(JsonObject* object, DeviceParameters* device) {
+  const Json* const mounts = object->Take("mounts");
+  if (mounts == nullptr) return;
+  if (!mounts->is_array() || mounts->empty()) {
+    return object->Fail("mounts", "must be a list of at least one directory");
+  }
+  std::vector<std::filesystem::path> places;
+  for (const Json& mount : *mounts) {
+    const std::string key = "mounts[" + std::to_string(places.size()) + "]";
+    if (!mount.is_string() || mount.get<std::string>().empty()) {
+      return object->Fail(key, "must be a directory");
+    }
+    device->mounts.push_back(mount.get<std::string>());
+    const std::string quoted = "\"" + device->mounts.back() + "\"";
+    if (device->kind != DeviceKind::kPath) {
+      return object->Fail(key, quoted + " needs a device of kind path");
+    }
+    // One directory may have several names.
+    std::error_code ignored;
+    auto place = std::filesystem::weakly_canonical(device->mounts.back() + "/.",
+                                                   ignored);
+    if (std::find(places.begin(), places.end(), place) != places.end()) {
+      return object->Fail(key, quoted + " is named twice");
+    }
+    places.push_back(std::move(place));
+  }
+}
+
 Status ReadDevice(const Json& value, const std::string& where,
                   DeviceParameters* device) {
   JsonObject object(value, where);
@@ -100,7 +132,13 @@ Status ReadDevice(const Json& value, const std::string& where,
     object.Take("dirty_limit_bytes", &device->dirty_limit_bytes);
     object.Take("page_cache_bytes", &device->page_cache_bytes);
     object.TakeNotNegative("sync_latency_us", &device->sync_latency_us);
+    if (object.Has("speed")) {
+      double speed = 1;
+      object.TakePositive("speed", &speed);
+      if (speed > 0) *device = AtSpeed(*device, speed);
+    }
   }
+  if (object.Has("mounts")) ReadMounts(&object, device);
   object.Ignore("title");
   object.Ignore("source");
   return object.Finish();

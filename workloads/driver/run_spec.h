@@ -45,7 +45,8 @@ struct RunSpec {
   std::string run;
   std::string engine_id;
   std::map<std::string, std::string> engine_options;
-  DeviceParameters device;
+  bool direct_io = false;   // Tables go past the host, see DeviceEnv
+  DeviceParameters device;  // Its speed applied
   double scale_factor = 1;
   uint64_t seed = 0;
   double compressibility = 0.5;

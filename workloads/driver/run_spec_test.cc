@@ -110,6 +110,75 @@ TEST_F(RunSpecTest, ReadsAnSsdAndPlainDevices) {
   }
 }
 
+TEST_F(RunSpecTest, DirectIoIsOffUnlessAskedFor) {
+  Json document = Json::parse(kSpec);
+  ASSERT_TRUE(Read(document.dump()).ok());
+  EXPECT_FALSE(spec_.direct_io);
+  document["engine"]["direct_io"] = true;
+  ASSERT_TRUE(Read(document.dump()).ok());
+  EXPECT_TRUE(spec_.direct_io);
+  ExpectRefused("/engine/direct_io", 1,
+                "engine.direct_io: must be true or false");
+}
+
+TEST_F(RunSpecTest, SpeedAppliesToTheDeviceAndItsMembers) {
+  Json document = Json::parse(kSpec);
+  document["device"]["speed"] = 2;
+  ASSERT_TRUE(Read(document.dump()).ok());
+  EXPECT_EQ(spec_.device.sync_latency_us, 2900);
+  EXPECT_EQ(spec_.device.member->read_bandwidth_mb_s, 326);
+  EXPECT_EQ(spec_.device.member->read_seek_ms, 1.65);
+  EXPECT_EQ(spec_.device.member->rotation_rpm, 30000);
+  EXPECT_EQ(spec_.device.chunk_bytes, 65536u);
+  EXPECT_EQ(spec_.device.writeback_bytes, 4194304u);
+  EXPECT_EQ(spec_.document["device"]["speed"], 2);
+  for (const Json& value : {Json(0), Json(-1), Json("2")}) {
+    ExpectRefused("/device/speed", value,
+                  value.is_string() ? "device.speed: must be a number"
+                                    : "device.speed: must be above 0");
+  }
+  ExpectRefused("/device/member/speed", 2,
+                "device.member.speed: is not a known key here");
+  ExpectRefused("/device", {{"id", "plain"}, {"kind", "path"}, {"speed", 2}},
+                "device.speed: is not a known key here");
+}
+
+TEST_F(RunSpecTest, MountsAreDirectoriesOfARealDevice) {
+  const std::string a = directory_.File("a"), b = directory_.File("b");
+  Json document = Json::parse(kSpec);
+  Json device = {{"id", "disks"}, {"kind", "path"}};
+  device["mounts"] = {a, b};
+  document["device"] = device;
+  const Status status = Read(document.dump());
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_THAT(spec_.device.mounts, ::testing::ElementsAre(a, b));
+
+  const auto expect_refused = [&](const Json& mounts,
+                                  const std::string& message) {
+    device["mounts"] = mounts;
+    ExpectRefused("/device", device, message);
+  };
+  const std::string not_a_list =
+      "device.mounts: must be a list of at least one directory";
+  expect_refused(Json::array(), not_a_list);
+  expect_refused(a, not_a_list);
+  expect_refused({a, 1}, "device.mounts[1]: must be a directory");
+  expect_refused({a, ""}, "device.mounts[1]: must be a directory");
+  // Also under another name, whether it is there or not.
+  std::filesystem::create_directory(b);
+  std::filesystem::create_directory_symlink(b, directory_.File("c"));
+  for (const std::string& again :
+       {a + "/", directory_.File("./a"), directory_.File("b/../a")}) {
+    expect_refused({a, again},
+                   "device.mounts[1]: \"" + again + "\" is named twice");
+  }
+  expect_refused(
+      {a, b, directory_.File("c")},
+      "device.mounts[2]: \"" + directory_.File("c") + "\" is named twice");
+  ExpectRefused("/device/mounts", {a, b},
+                "device.mounts[0]: \"" + a + "\" needs a device of kind path");
+}
+
 TEST_F(RunSpecTest, NamesUnknownKeys) {
   ExpectRefused("/colour", 1, "colour: is not a known key here");
   ExpectRefused("/engine/version", 1,

@@ -11,13 +11,15 @@
 
 namespace recompact {
 
-// A directory in memory for one test, removed at its end.
+// A directory for one test, removed at its end; in memory unless it is to be
+// elsewhere.
 class TestDirectory {
  public:
-  TestDirectory() {
-    const char* const parent =
-        std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp";
-    std::string pattern = std::string(parent) + "/recompact_test_XXXXXX";
+  TestDirectory()
+      : TestDirectory(std::filesystem::is_directory("/dev/shm") ? "/dev/shm"
+                                                                : "/tmp") {}
+  explicit TestDirectory(const std::string& parent) {
+    std::string pattern = parent + "/recompact_test_XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) std::abort();
     path_ = pattern;
   }
