@@ -23,6 +23,16 @@ SEAM_SOURCES = (
 YCSB = "workloads/ycsb"
 
 
+def compiler_cache(root: Path) -> list[str]:
+    """Give the words before the compiler: engines have most of their sources in common."""
+    settings = (
+        f"CCACHE_DIR={root / 'build/ccache'}",
+        f"CCACHE_BASEDIR={root}",  # paths below it do not count, ...
+        "CCACHE_NOHASHDIR=true",  # ... nor where the compiler is called
+    )
+    return ["env", *settings, "ccache"]
+
+
 def configure(
     root: Path, engine: str, tree: Path, folder: Path, *settings: str, project: str = "engines"
 ) -> None:
@@ -46,6 +56,7 @@ def configure(
             f"-DENGINE_EXEMPT_TESTS={';'.join(entry.exempt_tests)}",
             f"-DRECOMPACT_TREE_HASH={sources.tree(declarations, engine)}",
             f"-DRECOMPACT_DRIVER_HASH={sources.driver}",
+            f"-DCMAKE_CXX_COMPILER_LAUNCHER={';'.join(compiler_cache(root))}",
             *settings,
         ],
         log=folder / "configure.log",

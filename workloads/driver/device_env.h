@@ -58,7 +58,7 @@ struct DeviceCounters {
 // waits for is part of it.
 class DeviceEnv : public leveldb::EnvWrapper {
  public:
-  // The buffer of LevelDB's own files, which O_DIRECT would leave in place.
+  // The buffer of LevelDB's own files.
   static constexpr uint64_t kDirectBytes = 64 << 10;
 
   // REQUIRES: "target" and "clock" outlive this.

@@ -68,7 +68,7 @@ class ReadWindows {
 // Removes the pages that hold [offset, offset + length) of the file from the
 // system's page cache; those not written out yet stay.
 void DropPages(int fd, uint64_t offset, uint64_t length) {
-  constexpr uint64_t kPage = 4096;  // Or a multiple: then pages stay as they are
+  constexpr uint64_t kPage = PageCache::kPageBytes;
   const uint64_t begin = offset / kPage * kPage;
   const uint64_t end = (offset + length + kPage - 1) / kPage * kPage;
   ::posix_fadvise(fd, begin, end - begin, POSIX_FADV_DONTNEED);
@@ -142,8 +142,8 @@ leveldb::Status DeviceWritableFile::Wrap(
       return ErrnoStatus(name, error);
     }
   }
-  *result = new DeviceWritableFile(env, std::move(file), *result, name, fd,
-                                   offset);
+  *result =
+      new DeviceWritableFile(env, std::move(file), *result, name, fd, offset);
   return leveldb::Status::OK();
 }
 
@@ -166,10 +166,10 @@ leveldb::Status DeviceWritableFile::SubmitPending() {
   leveldb::Status s;
   if (fd_ >= 0) {
     s = target_->Flush();
-    if (s.ok() && ::sync_file_range(fd_, submitted_, pending_,
-                                    SYNC_FILE_RANGE_WAIT_BEFORE |
-                                        SYNC_FILE_RANGE_WRITE |
-                                        SYNC_FILE_RANGE_WAIT_AFTER) != 0) {
+    if (s.ok() &&
+        ::sync_file_range(fd_, submitted_, pending_,
+                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                              SYNC_FILE_RANGE_WAIT_AFTER) != 0) {
       s = ErrnoStatus(name_, errno);
     }
   }

@@ -90,7 +90,7 @@ class DeviceWritableFile : public leveldb::WritableFile {
   const std::shared_ptr<const DeviceEnv::File> file_;
   const std::unique_ptr<leveldb::WritableFile> target_;
   const std::string name_;
-  const int fd_;        // Where units are to be written out, else -1
+  const int fd_;          // Where units are to be written out, else -1
   uint64_t submitted_;    // Bytes that went to the device
   uint64_t pending_ = 0;  // Bytes behind them that did not yet
   int64_t last_completion_ns_ = 0;

@@ -313,9 +313,8 @@ TEST_P(MembersTest, ReadersSpreadOverTheMembers) {
              kChunk;
     };
     const uint64_t turns = (readers + members_ - 1) / members_;
-    ExpectFormula(
-        Elapsed(parameters_, readers, UserRead(kChunk), own_member),
-        turns * kRequestsEach * (12e-3 + kChunk / 120e6));
+    ExpectFormula(Elapsed(parameters_, readers, UserRead(kChunk), own_member),
+                  turns * kRequestsEach * (12e-3 + kChunk / 120e6));
   }
 }
 

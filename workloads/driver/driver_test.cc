@@ -307,7 +307,7 @@ TEST_F(DriverTest, SpreadsTablesOverMountsAndLeavesNothingThere) {
   };
   const auto table_bytes = [](const Json& record) {
     int64_t bytes = 0;
-    for (const Json& mount : record["mounts"]) {
+    for (const Json& mount : record.value("mounts", Json::array())) {
       bytes += mount["table_bytes"].get<int64_t>();
     }
     return bytes;
@@ -315,9 +315,8 @@ TEST_F(DriverTest, SpreadsTablesOverMountsAndLeavesNothingThere) {
   spec_["device"] = {{"id", "disks"}, {"kind", "path"}, {"mounts", mounts}};
   spec_["keep_database"] = true;
   spec_["phases"] = {ReplayPhase("load", load), OtherPhase("again", "reopen"),
-                     OtherPhase("compact", "compact_range"),
                      ReplayPhase("mixed", mixed),
-                     OtherPhase("settle", "wait_idle")};
+                     OtherPhase("compact", "compact_range")};
   for (const bool direct_io : {false, true}) {
     spec_["engine"]["direct_io"] = direct_io;
     std::filesystem::remove_all(data_);

@@ -112,8 +112,8 @@ void ReadMounts(JsonObject* object, DeviceParameters* device) {
     }
     // One directory may have several names.
     std::error_code ignored;
-    auto place = std::filesystem::weakly_canonical(
-        device->mounts.back() + "/.", ignored);
+    auto place = std::filesystem::weakly_canonical(device->mounts.back() + "/.",
+                                                   ignored);
     if (std::find(places.begin(), places.end(), place) != places.end()) {
       return object->Fail(key, quoted + " is named twice");
     }
@@ -285,7 +285,7 @@ Status ReadDocument(RunSpec* spec) {
   }
   object.Take("keep_database", &spec->keep_database);
   // What else tells one run from another.
-  for (const char* name : {"repetition", "copy", "profile", "processors"}) {
+  for (const char* name : {"repetition", "copy", "profile"}) {
     object.Ignore(name);
   }
   if (const Json* const phases = object.Take("phases")) {

@@ -169,15 +169,14 @@ TEST_F(RunSpecTest, MountsAreDirectoriesOfARealDevice) {
   std::filesystem::create_directory_symlink(b, directory_.File("c"));
   for (const std::string& again :
        {a + "/", directory_.File("./a"), directory_.File("b/../a")}) {
-    expect_refused({a, again}, "device.mounts[1]: \"" + again +
-                                   "\" is named twice");
+    expect_refused({a, again},
+                   "device.mounts[1]: \"" + again + "\" is named twice");
   }
-  expect_refused({a, b, directory_.File("c")},
-                 "device.mounts[2]: \"" + directory_.File("c") +
-                     "\" is named twice");
+  expect_refused(
+      {a, b, directory_.File("c")},
+      "device.mounts[2]: \"" + directory_.File("c") + "\" is named twice");
   ExpectRefused("/device/mounts", {a, b},
-                "device.mounts[0]: \"" + a +
-                    "\" needs a device of kind path");
+                "device.mounts[0]: \"" + a + "\" needs a device of kind path");
 }
 
 TEST_F(RunSpecTest, NamesUnknownKeys) {

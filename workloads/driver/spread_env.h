@@ -10,7 +10,7 @@
 namespace recompact {
 
 // Spreads the tables of one database over directories on other devices, the
-// mounts: table n lies on mount n mod mounts.  In the database's directory
+// mounts: table i lies on mount i mod mounts.  In the database's directory
 // stands a symbolic link of the table's name, through which it is read and
 // measured like any file; it stands from before the table is written until
 // after it is removed.  All other files lie in the database's directory.

@@ -116,6 +116,9 @@ TEST_F(SpreadEnvTest, APlaceThatIsTakenIsLeftAlone) {
   EXPECT_EQ(ReadText(env_.table_directories()[0] + "/000004.ldb"), "t");
   ASSERT_TRUE(env_.MakePlace(Name("CURRENT")).ok());
   EXPECT_FALSE(env_.FileExists(Name("CURRENT")));
+  WriteText(Name("000005.ldb"), "no link");
+  ASSERT_TRUE(env_.MakePlace(Name("000005.ldb")).ok());
+  EXPECT_EQ(ReadText(Name("000005.ldb")), "no link");
 }
 
 TEST_F(SpreadEnvTest, ATableThatCannotBeLinkedLeavesNothing) {
@@ -128,6 +131,33 @@ TEST_F(SpreadEnvTest, ATableThatCannotBeCreatedLeavesNothing) {
   fs::remove_all(env_.table_directories()[0]);
   EXPECT_FALSE(Write(&env_, Name("000004.ldb"), "text").ok());
   EXPECT_THAT(FilesBelow(database_), IsEmpty());
+}
+
+// Creates no file in one directory.
+class RefusingEnv : public leveldb::EnvWrapper {
+ public:
+  explicit RefusingEnv(std::string directory)
+      : EnvWrapper(leveldb::Env::Default()), directory_(std::move(directory)) {}
+
+  leveldb::Status NewWritableFile(const std::string& name,
+                                  leveldb::WritableFile** result) override {
+    if (fs::path(name).parent_path() == directory_) {
+      return leveldb::Status::IOError(name, "no more descriptors");
+    }
+    return target()->NewWritableFile(name, result);
+  }
+
+ private:
+  const fs::path directory_;
+};
+
+TEST_F(SpreadEnvTest, ATableThatCannotBeOpenedLeavesNothing) {
+  RefusingEnv refusing(database_);
+  SpreadEnv env(&refusing, database_, {a_.path()});
+  ASSERT_TRUE(env.MakeDirectories("device.mounts").ok());
+  EXPECT_FALSE(Write(&env, Name("000004.ldb"), "text").ok());
+  EXPECT_THAT(FilesBelow(database_), IsEmpty());
+  EXPECT_THAT(FilesBelow(a_.path()), IsEmpty());
 }
 
 TEST_F(SpreadEnvTest, DatabasesOnTheSameMountsDoNotMeet) {
