@@ -268,7 +268,13 @@ class Campaign:
                         yield f"pcp_{name}_{kind}{suffix}", point, engine, device, phases
         for engine, size in itertools.product(("leveldb", "scp", "pcp"), (100, 1024)):
             point = {"value_bytes": size}
-            yield "pcp_overhead", point, engine, "memory", [self._pcp_phase(point, engine, "memory")]
+            yield (
+                "pcp_overhead",
+                point,
+                engine,
+                "memory",
+                [self._pcp_phase(point, engine, "memory")],
+            )
 
     def _pcp_phase(self, point: dict[str, Any], engine: str, device: str) -> dict[str, Any]:
         """Insert for a while: the steps of compactions in turn, or as their stages overlap."""
@@ -456,9 +462,9 @@ class Campaign:
         megabytes = counters["compaction_bytes_read"] / 2**20
         device_steps = ("compaction_read_us", "compaction_write_us", "compaction_sync_us")
         times = STEPS | dict.fromkeys(device_steps, 900) | {"compaction_us": 7000}
-        for name, us in times.items():
+        for step, us in times.items():
             spread = self.steps_rng.normal(0, self.noise * 0.3)
-            counters[name] = us * megabytes * math.exp(spread)
+            counters[step] = us * megabytes * math.exp(spread)
         depth = 3 + (fanout < 6) * 3
         return {
             "name": name,
@@ -572,6 +578,7 @@ class Campaign:
                 "compressibility": 0.5,
                 "key_order": "hashed",
                 "timeline_interval_ms": 100,
+                **({"processors": 1} if experiment == "pcp_overhead" else {}),
                 "phases": [{"name": p["name"], "workload": p["_pair"]} for p in phases],
             },
             "host": {

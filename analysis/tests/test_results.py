@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from recompact import tables
+from recompact.figures import style
 from recompact.results import MissingCell, Results, device_label
 from synthetic import THINNING, Campaign
 
@@ -131,6 +132,21 @@ def test_stamp_tells_the_conditions(smoke):
     assert len(stamp.runs) == 4 * 2 + 3
 
 
+def test_stamp_tells_what_is_divided_where_sizes_are_kept(smoke):
+    stamp = smoke.stamp(["pcp_threads_ssd_balanced", "ldc_fanout"])
+    assert (stamp.factors, stamp.counts) == ((64,), (64,))
+    text = style.stamp_lines(stamp)[0]
+    assert text.startswith("smoke scale, 1/64, 1/64 of the operations at full size · device ")
+    assert "sata_ssd_balanced (ssd model, x4.217 as fast)" in text
+
+
+def test_stamp_tells_the_processors_of_a_confined_run(smoke):
+    assert smoke.stamp(["ldc_fanout"]).processors == ()
+    stamp = smoke.stamp(["pcp_overhead"])
+    assert stamp.processors == (1,)
+    assert "confined to 1 of the host's processors" in style.stamp_lines(stamp)[0]
+
+
 def test_stamp_counts_the_repetitions_of_the_point_with_fewest(published):
     results = Results.load(published)
     assert results.stamp(["ldc_fanout"]).repetitions == 2
@@ -143,6 +159,7 @@ def test_stamp_counts_the_repetitions_of_the_point_with_fewest(published):
         ({"id": "memory", "kind": "memory"}, "memory"),
         ({"id": "nvme", "kind": "path"}, "nvme (real)"),
         ({"id": "hdd", "kind": "hdd"}, "hdd (hdd model)"),
+        ({"id": "b", "kind": "ssd", "speed": 4.21749}, "b (ssd model, x4.217 as fast)"),
     ],
 )
 def test_a_device_is_real_or_a_model(device, label):

@@ -300,7 +300,8 @@ def _from_one(results: Results, experiment: str, key: str, model: Model) -> dict
 
 
 def _fed(runs: pd.DataFrame, key: str, model: Model) -> dict[float, float]:
-    values = [model(row["times"], row) for row in runs.to_dict("records")]
+    records: list[dict[Any, Any]] = runs.to_dict("records")
+    values = [model(row["times"], row) for row in records]
     return median_by_x(runs.assign(x=runs[key], model=values))
 
 
