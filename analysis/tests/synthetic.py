@@ -260,7 +260,10 @@ class Campaign:
                 if only.get(name, kind) != kind:
                     continue
                 device = devices[kind] + ("_raid0" if name == "disks" else "") + suffix
-                thinned = {k: v[1:2] if self.thin and not suffix else v for k, v in keys.items()}
+                thinned = {
+                    key: (values[1:2] or values) if self.thin and not suffix else values
+                    for key, values in keys.items()
+                }
                 for values in itertools.product(*thinned.values()):
                     point = dict(zip(keys, values, strict=True))
                     for engine in engines:

@@ -214,7 +214,7 @@ def test_an_unknown_figure_is_named():
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("function", "no_such", "LWC-F2b: no function no_such; there are bars_by_engine"),
+        ("function", "no_such", "LWC-F2b: no function no_such; there are adaptive_settings"),
         ("sweep", None, "LWC-F2b: sweep is missing"),
         ("function", "step_breakdown", "LWC-F2b: along is missing"),
         ("function", "adaptive_settings", "LWC-F2b: tolerance is missing"),
