@@ -315,10 +315,15 @@ def test_stages_of_a_sequential_compaction_do_not_overlap(drawings):
 
 def test_the_adaptive_engine_stands_beside_the_best_fixed_setting(drawings):
     data = drawings["small", "PCP-ADAPTIVE"].data
-    medians = data[data.source == MEDIAN]
-    best = medians[medians.engine == "pcp"].groupby("panel").value.max()
-    assert best.to_numpy() == pytest.approx(1)
-    assert set(medians.engine) == {"pcp", "pcp_adaptive"}
+    runs = data[data.source == RUN]
+    assert set(runs.engine) == {"pcp", "pcp_adaptive"}
+    # The best is divided by itself in every repetition; another may be ahead of it in one.
+    fixed = runs[runs.engine == "pcp"].groupby(["panel", "x"]).value
+    is_best = fixed.agg(lambda values: (values == 1).all())
+    assert is_best.groupby(level="panel").any().all()
+    balanced = data[(data.panel == "sata_ssd_balanced") & (data.source == MEDIAN)]
+    at = balanced[balanced.engine == "pcp"].set_index("x").value
+    assert at["512 KiB, 2"] == 1 > at["512 KiB, 1"]
 
 
 def test_a_chart_without_its_spans_is_named(directories, tmp_path):
