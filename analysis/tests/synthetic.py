@@ -269,6 +269,10 @@ class Campaign:
                     for engine in engines:
                         phases = [self._pcp_phase(point, engine, device)]
                         yield f"pcp_{name}_{kind}{suffix}", point, engine, device, phases
+        for engine, copy in itertools.product(("scp", "pcp"), (1, 2)):
+            device = "sata_ssd_balanced"
+            phases = [self._pcp_phase({}, engine, device)]
+            yield f"{engine}_noise", {"copy": copy}, engine, device, phases
         for engine, size in itertools.product(("leveldb", "scp", "pcp"), (100, 1024)):
             point = {"value_bytes": size}
             yield (
@@ -526,7 +530,7 @@ class Campaign:
             return
         run = f"{len(self.runs) + 1:016x}"
         factor = point.get("factor", self.factor)
-        sized = 1 if experiment.startswith("pcp_") else factor  # sizes are kept
+        sized = 1 if experiment.startswith(("pcp_", "scp_")) else factor  # sizes are kept
         self.runs.append(
             {
                 "experiment": experiment,

@@ -94,7 +94,8 @@ def test_all_repetitions_and_the_papers_numbers_are_in_the_data(drawings, figure
     entry, data = ENTRIES[figure], drawings["small", figure].data
     assert list(data.columns) == DATA_COLUMNS
     medians = data[data.source == MEDIAN]
-    if figure not in ("RC-NOISE", "LDC-SPACE") and not (entry.profiled or entry.spans):
+    left_out = ("RC-NOISE", "PCP-NOISE", "LDC-SPACE")
+    if figure not in left_out and not (entry.profiled or entry.spans):
         assert set(data[data.source == RUN].repetition) == {1, 2, 3}
         assert medians.low.notna().all()
     stated = entry.paper_data.values.values() if entry.paper_data else ()
@@ -337,3 +338,10 @@ def test_a_chart_without_its_spans_is_named(directories, tmp_path):
     message = "figure PCP-GANTT: .*no spans of engine pcp with 2 threads"
     with pytest.raises(MissingCell, match=message):
         draw(Results.load(out), ENTRIES["PCP-GANTT"], STYLES)
+
+
+def test_panels_of_the_same_engines_share_one_legend(drawings):
+    legends = [axes.get_legend() for axes in drawings["small", "PCP-F10e"].figure.axes]
+    assert [legend is None for legend in legends] == [True, False]
+    names = [text.get_text() for text in legends[1].get_texts()]
+    assert names == ["UDC (LevelDB 1.23)", "SCP", "PCP", "PCP, adaptive"]

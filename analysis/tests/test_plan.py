@@ -269,6 +269,14 @@ def test_experiments_of_pcp_share_the_runs_of_their_common_point(smoke: Plan) ->
     assert calibration in _runs(smoke, "pcp_threads_ssd", threads=1)
 
 
+def test_a_balanced_device_is_the_one_that_it_is_like() -> None:
+    devices = Declarations(ROOT).devices
+    for name in ("sata_ssd", "hdd_7200", "hdd_7200_raid0"):
+        assert devices[f"{name}_balanced"].parameters == devices[name].parameters
+        assert devices[f"{name}_balanced"].balance is not None
+        assert devices[f"{name}_balanced"].title != devices[name].title
+
+
 def test_the_number_of_disks_comes_from_the_sweep(smoke: Plan) -> None:
     for run in _runs(smoke, "pcp_disks_hdd", disks=5):
         options = run.spec["engine"]["options"]

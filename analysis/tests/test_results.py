@@ -171,6 +171,15 @@ def test_noise_floor_is_absent_where_it_was_not_measured(smoke):
     assert smoke.noise_floor("latency_scan_mean_us", "ldc_fanout") is None
 
 
+def test_an_engine_has_its_own_noise_floor_where_it_was_measured(smoke):
+    noise = smoke.campaigns[0].noise.set_index(["metric", "engine_a", "engine_b"]).floor
+    ask = ("throughput_ops_s", "pcp_entries_ssd_balanced")
+    assert smoke.noise_floor(*ask, "pcp") == noise[ask[0], "pcp", "pcp"]
+    any_engine = noise[ask[0], "any", "any"]
+    assert smoke.noise_floor(*ask, "ldc") == smoke.noise_floor(*ask) == any_engine
+    assert any_engine == noise[ask[0], "leveldb", "leveldb"]  # not of pairs of their own
+
+
 def test_no_tables_is_an_error_that_says_so(tmp_path):
     with pytest.raises(tables.TableError, match=r"no experiments.csv below; build the tables"):
         Results.load(tmp_path)
