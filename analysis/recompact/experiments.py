@@ -72,12 +72,6 @@ class FromSweep(Declaration):
     times: float = 1
     of: float | None = Field(default=None, gt=0)
 
-    @model_validator(mode="after")
-    def _multiplies_or_divides(self) -> FromSweep:
-        if self.of is not None and self.times != 1:
-            raise ValueError("times and of exclude each other")
-        return self
-
 
 class Engine(Declaration):
     """An engine: a LevelDB tree, our sources in it, and its options."""
@@ -458,6 +452,11 @@ class Declarations:
                     f"{self.experiments_path}: experiments.{name}: takes a value from "
                     f"{value.source!r}, which its sweep does not have; add it to sweep or correct "
                     f"the name"
+                )
+            if value.of is not None and value.times != 1:
+                raise DeclarationError(
+                    f"{self.experiments_path}: experiments.{name}: takes {value.source!r} with "
+                    f"times and of, which exclude each other; remove one"
                 )
             points = experiment.sweep[value.source].full
             wrong = [point for point in points if not _divides(point)]

@@ -378,7 +378,9 @@ class Results:
         device: Mapping[str, Any] = self.rows("specifications", experiment).device.iloc[0]
         return device
 
-    def noise_floor(self, metric: str, experiment: str) -> float | None:
+    def noise_floor(
+        self, metric: str, experiment: str, engine: str = tables.ANY_ENGINE
+    ) -> float | None:
         """Tell by how much identical runs differ on the host of an experiment.
 
         Parameters
@@ -387,6 +389,8 @@ class Results:
             The metric.
         experiment : str
             The experiment whose campaign must have measured the noise.
+        engine : str
+            Whose identical runs to compare, where there are such; those of any engine otherwise.
 
         Returns
         -------
@@ -394,8 +398,12 @@ class Results:
             The floor as a relative difference; None if it was not measured.
         """
         noise = self.campaign(experiment).noise
-        row = noise[(noise.metric == metric) & (noise.engine_a == tables.ANY_ENGINE)]
-        return None if row.empty else float(row.floor.iloc[0])
+        for name in (engine, tables.ANY_ENGINE):
+            identical = (noise.engine_a == name) & (noise.engine_b == name)
+            row = noise[(noise.metric == metric) & identical]
+            if not row.empty:
+                return float(row.floor.iloc[0])
+        return None
 
     def stamp(self, experiments: Sequence[str], *, profiled: bool = False) -> Stamp:
         """Collect the conditions of some experiments' runs.

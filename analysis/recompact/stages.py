@@ -44,6 +44,6 @@ def stage_times(
         return pd.concat([column(name) for name in steps], axis=1).sum(axis=1) / MICROSECONDS
 
     stages = zip(seconds(READ_STEPS), seconds(COMPUTE_STEPS), seconds(WRITE_STEPS), strict=True)
-    return results.planned(experiment, engines=[engine]).assign(
-        data_bytes=column("compaction_bytes_read"), times=[StageTimes(*stage) for stage in stages]
-    )
+    runs = results.planned(experiment, engines=[engine])
+    times = pd.Series([StageTimes(*stage) for stage in stages], index=runs.index, dtype=object)
+    return runs.assign(data_bytes=column("compaction_bytes_read"), times=times)

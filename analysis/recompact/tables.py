@@ -49,6 +49,7 @@ EVENT_KEYS = (
     *("bytes_read_lower", "bytes_written", "micros"),
 )
 NOISE_EXPERIMENTS = ("noise", "parity")
+OWN_NOISE_EXPERIMENTS = ("scp_noise", "pcp_noise")  # of one engine, and for its verdicts alone
 NOISE_PHASES = ("run", "read")  # a metric is taken from the first that has it
 ANY_ENGINE = "any"
 TABLE_SPACE = ("live_bytes", "pinned_bytes", "pending_bytes", "obsolete_bytes")
@@ -572,13 +573,15 @@ def noise_table(experiments: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Tell how far identical runs differ, per metric (see `NoiseFloor`).
 
     Within a repetition of an experiment, the copies of one engine make A/A pairs: a row per
-    engine, and one of all engines' pairs together (engine `ANY_ENGINE`) that verdicts use. The
-    first copies of two engines make a pair of engines that should behave alike.
+    engine, and one of all pairs of `NOISE_EXPERIMENTS` together (engine `ANY_ENGINE`) that verdicts
+    on engines without a row of their own use. The first copies of two engines make a pair of
+    engines that should behave alike.
     Metrics that are zero or absent in a run of a pair have no log ratio and no row.
     """
     measured = pd.concat([runs[runs.phase == phase] for phase in NOISE_PHASES])
     measured = measured.drop_duplicates(["run", "metric"])[["run", "metric", "value"]]
-    cells = experiments[experiments.experiment.isin(NOISE_EXPERIMENTS)].merge(measured, on="run")
+    used = experiments.experiment.isin((*NOISE_EXPERIMENTS, *OWN_NOISE_EXPERIMENTS))
+    cells = experiments[used].merge(measured, on="run")
     cells = cells[cells.value > 0]
     if cells.empty:
         return pd.DataFrame(columns=NOISE_COLUMNS)
@@ -586,7 +589,8 @@ def noise_table(experiments: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     pairs = cells.merge(cells, on=["metric", "experiment", "repetition"], suffixes=("_a", "_b"))
     identical = pairs[(pairs.engine_a == pairs.engine_b) & (pairs.copy_a < pairs.copy_b)]
     alike = pairs[(pairs.engine_a < pairs.engine_b) & (pairs.copy_a == 1) & (pairs.copy_b == 1)]
-    together = identical.assign(engine_a=ANY_ENGINE, engine_b=ANY_ENGINE)
+    together = identical[identical.experiment.isin(NOISE_EXPERIMENTS)]
+    together = together.assign(engine_a=ANY_ENGINE, engine_b=ANY_ENGINE)
     floor = NoiseFloor()
     rows = [
         (metric, first, second, len(group), floor(list(group.value_a), list(group.value_b)))

@@ -260,15 +260,28 @@ class Campaign:
                 if only.get(name, kind) != kind:
                     continue
                 device = devices[kind] + ("_raid0" if name == "disks" else "") + suffix
-                thinned = {k: v[1:2] if self.thin and not suffix else v for k, v in keys.items()}
+                thinned = {
+                    key: (values[1:2] or values) if self.thin and not suffix else values
+                    for key, values in keys.items()
+                }
                 for values in itertools.product(*thinned.values()):
                     point = dict(zip(keys, values, strict=True))
                     for engine in engines:
                         phases = [self._pcp_phase(point, engine, device)]
                         yield f"pcp_{name}_{kind}{suffix}", point, engine, device, phases
+        for engine, copy in itertools.product(("scp", "pcp"), (1, 2)):
+            device = "sata_ssd_balanced"
+            phases = [self._pcp_phase({}, engine, device)]
+            yield f"{engine}_noise", {"copy": copy}, engine, device, phases
         for engine, size in itertools.product(("leveldb", "scp", "pcp"), (100, 1024)):
             point = {"value_bytes": size}
-            yield "pcp_overhead", point, engine, "memory", [self._pcp_phase(point, engine, "memory")]
+            yield (
+                "pcp_overhead",
+                point,
+                engine,
+                "memory",
+                [self._pcp_phase(point, engine, "memory")],
+            )
 
     def _pcp_phase(self, point: dict[str, Any], engine: str, device: str) -> dict[str, Any]:
         """Insert for a while: the steps of compactions in turn, or as their stages overlap."""
@@ -456,9 +469,9 @@ class Campaign:
         megabytes = counters["compaction_bytes_read"] / 2**20
         device_steps = ("compaction_read_us", "compaction_write_us", "compaction_sync_us")
         times = STEPS | dict.fromkeys(device_steps, 900) | {"compaction_us": 7000}
-        for name, us in times.items():
+        for step, us in times.items():
             spread = self.steps_rng.normal(0, self.noise * 0.3)
-            counters[name] = us * megabytes * math.exp(spread)
+            counters[step] = us * megabytes * math.exp(spread)
         depth = 3 + (fanout < 6) * 3
         return {
             "name": name,
@@ -517,7 +530,7 @@ class Campaign:
             return
         run = f"{len(self.runs) + 1:016x}"
         factor = point.get("factor", self.factor)
-        sized = 1 if experiment.startswith("pcp_") else factor  # sizes are kept
+        sized = 1 if experiment.startswith(("pcp_", "scp_")) else factor  # sizes are kept
         self.runs.append(
             {
                 "experiment": experiment,
@@ -572,6 +585,7 @@ class Campaign:
                 "compressibility": 0.5,
                 "key_order": "hashed",
                 "timeline_interval_ms": 100,
+                **({"processors": 1} if experiment == "pcp_overhead" else {}),
                 "phases": [{"name": p["name"], "workload": p["_pair"]} for p in phases],
             },
             "host": {

@@ -17,6 +17,7 @@ CLAIMS = Path(__file__).parents[2] / "paper_figures/claims.yaml"
 ENGINES = {"pristine", "leveldb", "ldc"}
 ANSWERED = {
     *(f"LDC-C{number:02d}" for number in range(1, 45)),
+    *(f"PCP-C{number:02d}" for number in range(1, 26)),
     *("LWC-C01", "LWC-C02", "LWC-C03", "LWC-C04", "LWC-C05"),
 }
 
@@ -382,3 +383,175 @@ def test_a_spread_is_largest_over_smallest(results_dir):
 def test_a_trend_can_be_claimed_to_fall(results_dir):
     assert check(results_dir, "LDC-C31").verdict == "reproduced"
     assert check(results_dir, "LDC-C31", direction="up").verdict == "not reproduced"
+
+
+def judge_one(results_dir, **declared):
+    """Judge a claim that has only this check."""
+    claims = load_claims(CLAIMS)
+    (found,) = [entry for entry in claims.claims if entry.id == "PCP-C21"]
+    content = found.model_dump() | {"check": declared}
+    only = Claims.model_validate({"rules": claims.rules.model_dump(), "claims": [content]})
+    return claims_table(only, Results.load(results_dir), ENGINES).iloc[0]
+
+
+KNEE = {
+    "function": "knee",
+    "experiment": "pcp_sizes_ssd_balanced",
+    "engine": "pcp",
+    "sweep": "upper_mib",
+    "metric": "compaction_bandwidth_bytes_s",
+    "time": True,
+}
+
+
+def of_points(results_dir, out, experiment, engine, metric, values):
+    """Give a metric of an experiment other values, by the text of the point."""
+    runs = pd.read_csv(results_dir / "experiments.csv", dtype={"run": str})
+    chosen = runs[(runs.experiment == experiment) & (runs.engine == engine)]
+    wanted = {
+        run: value
+        for run, point in zip(chosen.run, chosen.point, strict=True)
+        for text, value in values.items()
+        if point == text
+    }
+
+    def change(frame):
+        here = frame.run.isin(wanted) & (frame.metric == metric)
+        return frame.assign(value=frame.value.where(~here, frame.run.map(wanted)))
+
+    return rewrite(results_dir, out, "runs", change)
+
+
+@pytest.mark.parametrize(
+    ("values", "knee", "verdict"),
+    [
+        ((50e6, 60e6, 80e6, 81e6), 6, "reproduced"),
+        ((80e6, 80e6, 80e6, 80e6), 1, "not reproduced"),
+        ((50e6, 60e6, 80e6, 99e6), 10, "not reproduced"),
+        ((50e6, 60e6, 80e6, 40e6), 6, "reproduced"),
+    ],
+)
+def test_a_knee_is_the_first_point_near_the_best(results_dir, tmp_path, values, knee, verdict):
+    points = {f'{{"upper_mib": {n}}}': v for n, v in zip((1, 2, 6, 10), values, strict=True)}
+    changed = of_points(
+        results_dir, tmp_path / "t", KNEE["experiment"], "pcp", KNEE["metric"], points
+    )
+    noise = tmp_path / "quiet"
+    rewrite(changed, noise, "noise", lambda frame: frame.assign(floor=0.01))
+    row = judge_one(noise, **KNEE, band=(4, 8))
+    assert (row.measured, row.verdict) == (knee, verdict)
+
+
+def test_a_knee_that_noise_blurs_is_inconclusive(results_dir, tmp_path):
+    values = {1: 50e6, 2: 74e6, 6: 80e6, 10: 81e6}
+    points = {f'{{"upper_mib": {n}}}': value for n, value in values.items()}
+    changed = of_points(
+        results_dir, tmp_path / "t", KNEE["experiment"], "pcp", KNEE["metric"], points
+    )
+    rewrite(changed, tmp_path / "loud", "noise", lambda frame: frame.assign(floor=0.06))
+    row = judge_one(tmp_path / "loud", **KNEE, band=(4, 8))
+    assert (row.verdict, row.low, row.high) == ("inconclusive", 2, 10)
+
+
+def test_a_knee_needs_three_points_and_a_floor(results_dir, tmp_path):
+    def two(frame):
+        kept = frame.point.str.contains(r'"upper_mib": (?:1|2)}')
+        return frame[(frame.experiment != KNEE["experiment"]) | kept]
+
+    few = rewrite(results_dir, tmp_path / "few", "experiments", two)
+    assert "a knee needs 3 points of upper_mib" in judge_one(few, **KNEE).reason
+    bare = rewrite(results_dir, tmp_path / "bare", "noise", lambda frame: frame.iloc[:0])
+    assert judge_one(bare, **KNEE, band=(1, 10)).verdict == "inconclusive"
+
+
+EXTREME = {
+    "function": "extreme",
+    "experiment": "pcp_values_ssd_balanced",
+    "engine": "scp",
+    "metric": "step_compress_share",
+    "among": ("step_crc_share", "step_decompress_share", "step_sort_share", "step_recrc_share"),
+    "time": True,
+}
+
+
+def test_the_largest_step_is_larger_than_the_next_at_every_point(results_dir, tmp_path):
+    row = judge_one(results_dir, **EXTREME)
+    assert row.verdict == "reproduced"
+    assert "next is step_sort_share" in row.reason
+    worse = of_points(
+        results_dir,
+        tmp_path / "t",
+        EXTREME["experiment"],
+        "scp",
+        "step_sort_share",
+        {'{"value_bytes": 256}': 0.9},
+    )
+    assert judge_one(worse, **EXTREME).verdict == "not reproduced"
+
+
+def test_the_smallest_step_is_smaller_than_the_next(results_dir):
+    smallest = EXTREME | {"metric": "step_decompress_share", "direction": "smallest"}
+    others = ("step_crc_share", "step_read_share", "step_sort_share", "step_recrc_share")
+    assert judge_one(results_dir, **smallest | {"among": others}).verdict == "reproduced"
+    wrong = smallest | {"metric": "step_crc_share", "among": ("step_decompress_share",)}
+    assert judge_one(results_dir, **wrong).verdict == "not reproduced"
+
+
+OF_MODEL = {
+    "function": "of_model",
+    "experiment": "pcp_entries_ssd_balanced",
+    "engine": "pcp",
+    "over": {"engine": "scp"},
+    "sweep": "entries",
+    "metric": "compaction_bandwidth_bytes_s",
+    "time": True,
+}
+
+
+def test_a_speedup_is_judged_by_what_the_model_leaves(results_dir, tmp_path):
+    row = judge_one(results_dir, **OF_MODEL, band=(0.75, 1.0))
+    assert row.verdict == "reproduced"
+    assert 0.85 < row.measured < 1
+    assert "where the model says x1.6" in row.reason
+    assert judge_one(results_dir, **OF_MODEL, band=(None, 0.7)).verdict == "not reproduced"
+    points = {f'{{"entries": {n}}}': 1e6 for n in (20, 50, 80)}
+    slow = of_points(
+        results_dir, tmp_path / "t", OF_MODEL["experiment"], "pcp", OF_MODEL["metric"], points
+    )
+    assert judge_one(slow, **OF_MODEL, band=(0.75, 1.0)).verdict == "not reproduced"
+
+
+def test_the_models_denominator_can_be_the_papers(results_dir):
+    papers = judge_one(results_dir, **OF_MODEL, band=(0.75, 1.0), shared_device=False)
+    ours = judge_one(results_dir, **OF_MODEL, band=(0.75, 1.0))
+    assert papers.measured == pytest.approx(ours.measured, rel=0.05)  # computation is the slowest
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("PCP-C02", "reproduced"),
+        ("PCP-C04", "reproduced"),
+        ("PCP-C06", "reproduced"),
+        ("PCP-C09", "reproduced"),
+        ("PCP-C13", "reproduced"),
+        ("PCP-C16", "reproduced"),
+        ("PCP-C17", "reproduced"),
+    ],
+)
+def test_claims_about_pcp_follow_the_data(judged, claim, verdict):
+    assert judged.verdict[claim] == verdict, judged.reason[claim]
+
+
+def test_a_pipeline_that_gains_nothing_is_told(results_dir, tmp_path):
+    runs = pd.read_csv(results_dir / "experiments.csv", dtype={"run": str})
+    ours = runs[runs.experiment.str.startswith("pcp_entries") & (runs.engine == "pcp")].run
+
+    def slow(frame):
+        metrics = ("throughput_ops_s", "compaction_bandwidth_bytes_s")
+        here = frame.run.isin(ours) & frame.metric.isin(metrics)
+        return frame.assign(value=frame.value.where(~here, frame.value * 0.4))
+
+    damaged = rewrite(results_dir, tmp_path / "t", "runs", slow)
+    for claim in ("PCP-C13", "PCP-C14", "PCP-C15", "PCP-C16"):
+        assert check(damaged, claim).verdict == "not reproduced"

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 import yaml
 
-from recompact import tables
+from recompact import models, tables
 from recompact.claims import load_claims
 from recompact.declarations import DeclarationError
 from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN
-from recompact.figures.declarations import Figures, check_experiments, load_figures
+from recompact.figures.declarations import Figures, check_experiments, check_sizes, load_figures
 from recompact.figures.rendering import FUNCTIONS, draw, render
 from recompact.figures.style import stamp_lines
 from recompact.results import MissingCell, Results
@@ -94,7 +94,8 @@ def test_all_repetitions_and_the_papers_numbers_are_in_the_data(drawings, figure
     entry, data = ENTRIES[figure], drawings["small", figure].data
     assert list(data.columns) == DATA_COLUMNS
     medians = data[data.source == MEDIAN]
-    if figure not in ("RC-NOISE", "LDC-SPACE") and not entry.profiled:
+    left_out = ("RC-NOISE", "PCP-NOISE", "LDC-SPACE")
+    if figure not in left_out and not (entry.profiled or entry.spans):
         assert set(data[data.source == RUN].repetition) == {1, 2, 3}
         assert medians.low.notna().all()
     stated = entry.paper_data.values.values() if entry.paper_data else ()
@@ -214,8 +215,10 @@ def test_an_unknown_figure_is_named():
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("function", "no_such", "LWC-F2b: no function no_such; there are bars_by_engine"),
+        ("function", "no_such", "LWC-F2b: no function no_such; there are adaptive_settings"),
         ("sweep", None, "LWC-F2b: sweep is missing"),
+        ("function", "step_breakdown", "LWC-F2b: along is missing"),
+        ("function", "adaptive_settings", "LWC-F2b: tolerance is missing"),
     ],
 )
 def test_a_figure_that_cannot_be_drawn_is_named(directories, key, value, message):
@@ -230,3 +233,115 @@ def test_series_of_an_unlisted_experiment_are_refused():
     entry["experiments"] = ["lwc_load"]
     with pytest.raises(ValueError, match="LWC-F2c draws experiments that it does not list"):
         Figures.model_validate({"figures": [entry]})
+
+
+def test_bytes_of_kept_sizes_are_not_multiplied():
+    content = yaml.safe_load((FOLDER / "figures.yaml").read_text())
+    (entry,) = [entry for entry in content["figures"] if entry["id"] == "LWC-F2a"]
+    figures = Figures.model_validate({"figures": [entry]})
+    check_sizes(figures, ["pcp_overhead"])
+    with pytest.raises(DeclarationError, match="LWC-F2a: lwc_load keeps its sizes, .*scaled_up"):
+        check_sizes(figures, ["pcp_overhead", "lwc_load"])
+
+
+def test_a_breakdown_is_whole_and_names_the_speed(drawings):
+    drawing = drawings["small", "PCP-F8b"]
+    medians = drawing.data[drawing.data.source == MEDIAN]
+    assert medians.groupby(["panel", "x"]).value.sum().to_numpy() == pytest.approx(1, abs=0.02)
+    titles = [axes.get_title() for axes in drawing.figure.axes]
+    assert titles == ["sata_ssd\nas it was", "sata_ssd_balanced\nx4.217 as fast"]
+    assert "x4.217 as fast" in drawing.figure.texts[-1].get_text()
+
+
+def test_stages_stand_beside_those_of_the_paper(drawings):
+    data = drawings["small", "PCP-F5b"].data
+    balanced = data[data.x == "sata_ssd_balanced"]
+    ours = balanced[balanced.source == MEDIAN].set_index("series").value
+    paper = balanced[balanced.source == PAPER].set_index("series").value
+    assert paper.to_dict() == {"read": 0.17, "compute": 0.62, "write": 0.21}
+    assert ours.to_dict() == pytest.approx(paper.to_dict(), abs=0.06)
+
+
+def test_ideal_speedups_come_from_measured_steps_in_turn(drawings, directories):
+    data = drawings["smoke", "PCP-F12f"].data
+    results = Results.load(directories["smoke"])
+
+    def at_one(metric):
+        where = {"threads": 1}
+        (value,) = results.select(
+            "pcp_threads_ssd_balanced", metric, engines=["scp"], where=where
+        ).value
+        return value
+
+    shares = [at_one(name) for name in ("step_read_share", "compute_share", "step_write_share")]
+    model = data[(data.source == "model") & (data.panel == "sata_ssd_balanced") & (data.x == 1)]
+    ideal = model.set_index("series").value
+    times = models.StageTimes(*shares)
+    assert ideal["Eq. 6 over Eq. 1"] == pytest.approx(models.pcp_speedup(times))
+    shared = models.pcp_speedup(times, shared_device=True)
+    assert ideal["Eq. 6 over Eq. 1, one device for both"] == pytest.approx(shared)
+    ours = data[(data.source == RUN) & (data.panel == "sata_ssd_balanced") & (data.x == 1)]
+    gain = ours[ours.series == "compaction bandwidth"].value.iloc[0]
+    pcp = results.select(
+        "pcp_threads_ssd_balanced", "compaction_bandwidth_bytes_s", where={"threads": 1}
+    )
+    wide = pcp.set_index("engine").value
+    assert gain == pytest.approx(wide["pcp"] / wide["scp"])
+
+
+def test_equations_pass_through_what_they_are_fed_with(drawings):
+    data = drawings["small", "PCP-EQ"].data
+    assert data.panel.nunique() == 8
+    first = data[data.panel == "Eq. 1 and 2: SSD"]
+    model = first[first.series == "Eq. 1"].set_index("x").value
+    ours = first[(first.series == "SCP, measured") & (first.source == MEDIAN)].set_index("x").value
+    assert model.to_dict() == pytest.approx(ours.to_dict(), rel=0.1)
+    for name in ("Eq. 5: S-PPCP, HDDs", "Eq. 7: C-PPCP, SSD"):
+        at_one = data[(data.panel == name) & (data.x.astype(float) == 1)]
+        assert at_one.value.to_numpy() == pytest.approx(1)
+
+
+def test_stages_of_a_sequential_compaction_do_not_overlap(drawings):
+    data = drawings["smoke", "PCP-GANTT"].data
+    assert list(data.panel.unique()) == ["SCP", "PCP", "PCP, 2 compute threads"]
+
+    def overlap(panel):
+        spans = data[data.panel == panel].sort_values("low")
+        return (spans.low.iloc[1:].to_numpy() < spans.high.iloc[:-1].to_numpy()).any()
+
+    assert [overlap(panel) for panel in data.panel.unique()] == [False, True, True]
+    lanes = set(data[data.panel == "PCP, 2 compute threads"].series)
+    assert lanes == {"read 1", "compute 1", "compute 2", "write 1"}
+
+
+def test_the_adaptive_engine_stands_beside_the_best_fixed_setting(drawings):
+    data = drawings["small", "PCP-ADAPTIVE"].data
+    runs = data[data.source == RUN]
+    assert set(runs.engine) == {"pcp", "pcp_adaptive"}
+    # The best is divided by itself in every repetition; another may be ahead of it in one.
+    fixed = runs[runs.engine == "pcp"].groupby(["panel", "x"]).value
+    is_best = fixed.agg(lambda values: (values == 1).all())
+    assert is_best.groupby(level="panel").any().all()
+    balanced = data[(data.panel == "sata_ssd_balanced") & (data.source == MEDIAN)]
+    at = balanced[balanced.engine == "pcp"].set_index("x").value
+    assert at["512 KiB, 2"] == 1 > at["512 KiB, 1"]
+
+
+def test_a_chart_without_its_spans_is_named(directories, tmp_path):
+    out = tmp_path / "t"
+    out.mkdir()
+    for path in directories["smoke"].iterdir():
+        (out / path.name).write_bytes(path.read_bytes())
+    spans = pd.read_csv(out / "spans.csv", dtype={"run": str})
+    two = spans[(spans.thread == 1)].run.unique()
+    tables.write(spans[~spans.run.isin(two)], out / "spans.csv")
+    message = "figure PCP-GANTT: .*no spans of engine pcp with 2 threads"
+    with pytest.raises(MissingCell, match=message):
+        draw(Results.load(out), ENTRIES["PCP-GANTT"], STYLES)
+
+
+def test_panels_of_the_same_engines_share_one_legend(drawings):
+    legends = [axes.get_legend() for axes in drawings["small", "PCP-F10e"].figure.axes]
+    assert [legend is None for legend in legends] == [True, False]
+    names = [text.get_text() for text in legends[1].get_texts()]
+    assert names == ["UDC (LevelDB 1.23)", "SCP", "PCP", "PCP, adaptive"]

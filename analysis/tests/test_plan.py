@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 import checkout
+from recompact import pipeline
 from recompact.declarations import DeclarationError
 from recompact.experiments import ROOT, Declarations
-from recompact.plan import Plan, hash_files, make
+from recompact.plan import Plan, Run, hash_files, make
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +117,60 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
         ("workloads", "value_bytes: 1024", "bytes: 1024", "workloads.WO.bytes"),
         ("scales", "repetitions: 1", "repetitions: 0", "scales.smoke.repetitions"),
         ("devices", "kind: memory", "kind: paper", "devices.memory.kind"),
+        ("devices", "like: sata_ssd\n", "like: sata\n", "sata_ssd_balanced.like: 'sata' is no"),
+        (
+            "devices",
+            "like: hdd_7200\n",
+            "like: sata_ssd_balanced\n",
+            "hdd_7200_balanced.like: 'sata_ssd_balanced' is no device of its own",
+        ),
+        ("devices", "compute_share: 0.62", "compute_share: 1", "balance.compute_share"),
+        (
+            "devices",
+            "{experiment: pcp_calibration_ssd,",
+            "{experiment: pcp_calibrated,",
+            "sata_ssd_balanced.balance.experiment: 'pcp_calibrated' is not in",
+        ),
+        (
+            "devices",
+            "{experiment: pcp_calibration_ssd,",
+            "{experiment: pcp_values_ssd,",
+            "pcp_values_ssd must have one engine and no sweep",
+        ),
+        (
+            "devices",
+            "{experiment: pcp_calibration_ssd,",
+            "{experiment: pcp_calibration_ssd_balanced,",
+            "goes to sata_ssd_balanced, which is balanced itself",
+        ),
+        ("experiments", "of: 5000000000", "of: 0", "operations.FromSweep.of"),
+        ("experiments", "of: 5000000000", "of: 5, times: 2", "with times and of, which exclude"),
+        (
+            "experiments",
+            "value_bytes: {full: [64,",
+            "value_bytes: {full: [0, 64,",
+            "pcp_values_ssd.sweep.value_bytes: has 0, by which 5e.09 cannot be divided",
+        ),
+        (
+            "experiments",
+            "value_bytes: {full: [64,",
+            "value_bytes: {full: [small, 64,",
+            "pcp_values_ssd.sweep.value_bytes: has 'small', by which",
+        ),
+        (
+            "experiments",
+            "{name: settle, kind: wait_idle}",
+            "{name: settle, kind: wait_idle, value_bytes: 100}",
+            "value_bytes goes with kind replay",
+        ),
+        ("experiments", "members: {from: disks}", "members: {from: dis}", "a value from 'dis'"),
+        (
+            "experiments",
+            "device: hdd_7200_raid0\n",
+            "device: hdd_7200\n",
+            "pcp_disks_hdd.members: goes with a device of kind raid0, which hdd_7200 is not",
+        ),
+        ("experiments", "processors: 1", "processors: 0", "pcp_overhead.processors"),
     ],
 )
 def test_a_wrong_declaration_is_told_by_file_and_key(
@@ -168,3 +223,96 @@ def test_an_experiment_can_be_sized_apart_from_its_paper() -> None:
 def test_an_unknown_experiment_is_named() -> None:
     with pytest.raises(DeclarationError, match="has no 'ldc_fan'"):
         make(Declarations(ROOT), "smoke", ["ldc_fan"])
+
+
+def _runs(plan: Plan, experiment: str, **point: object) -> list[Run]:
+    """List the runs of an experiment at a point, one per engine and repetition."""
+    chosen = [entry for entry in plan.points if entry["experiment"] == experiment]
+    return [
+        plan.runs[entry["run"]]
+        for entry in chosen
+        if all(entry["point"].get(key) == value for key, value in point.items())
+    ]
+
+
+def test_where_sizes_are_kept_a_scale_divides_operations_only(smoke: Plan) -> None:
+    (run,) = _runs(smoke, "pcp_calibration_ssd")
+    (entry,) = [p for p in smoke.points if p["experiment"] == "pcp_calibration_ssd"]
+    assert run.spec["engine"]["options"]["write_buffer_size"] == 4194304
+    assert run.spec["engine"]["options"]["max_file_size"] == 2097152
+    assert run.spec["scale_factor"] == 1  # a sync takes what it takes
+    assert run.spec["timeline_interval_ms"] == 1000
+    (trace,) = (smoke.traces[name].workload for name in run.trace_ids)
+    assert entry["factor"] == smoke.scale_entry.factor["PCP as it was"] > 1
+    assert trace["operations"] == trace["records"] == round(50_000_000 / entry["factor"])
+
+
+def test_a_constant_volume_is_fewer_of_larger_values(smoke: Plan) -> None:
+    factor = smoke.scale_entry.factor["PCP as it was"]
+    for size in (64, 1024):
+        (run,) = _runs(smoke, "pcp_values_ssd", value_bytes=size)
+        workload = smoke.traces[run.trace_ids[0]].workload
+        assert workload["value_bytes"] == size
+        assert workload["operations"] == round(round(5_000_000_000 / size) / factor)
+
+
+def test_a_multiple_of_a_swept_value_is_a_whole_number(smoke: Plan) -> None:
+    (run,) = _runs(smoke, "pcp_subtasks_ssd", subtask_kib=512)
+    value = run.spec["engine"]["options"]["subtask_bytes"]
+    assert (value, type(value)) == (524288, int)
+
+
+def test_experiments_of_pcp_share_the_runs_of_their_common_point(smoke: Plan) -> None:
+    (calibration,) = _runs(smoke, "pcp_calibration_ssd")
+    assert calibration in _runs(smoke, "pcp_subtasks_ssd", subtask_kib=512)
+    assert calibration in _runs(smoke, "pcp_entries_ssd", entries=50)
+    assert calibration in _runs(smoke, "pcp_threads_ssd", threads=1)
+
+
+def test_a_balanced_device_is_the_one_that_it_is_like() -> None:
+    devices = Declarations(ROOT).devices
+    for name in ("sata_ssd", "hdd_7200", "hdd_7200_raid0"):
+        assert devices[f"{name}_balanced"].parameters == devices[name].parameters
+        assert devices[f"{name}_balanced"].balance is not None
+        assert devices[f"{name}_balanced"].title != devices[name].title
+
+
+def test_the_number_of_disks_comes_from_the_sweep(smoke: Plan) -> None:
+    for run in _runs(smoke, "pcp_disks_hdd", disks=5):
+        options = run.spec["engine"]["options"]
+        assert (options["read_threads"], options["write_threads"]) == (5, 5)
+        assert (run.spec["device"]["kind"], run.spec["device"]["members"]) == ("raid0", 5)
+
+
+def test_only_runs_that_need_them_have_direct_io_and_processors(smoke: Plan) -> None:
+    engines = Declarations(ROOT).engines
+    for run in smoke.runs.values():
+        direct = engines[run.engine].direct_io
+        assert run.spec["engine"].get("direct_io") is (True if direct else None)
+    assert {run.spec.get("processors") for run in _runs(smoke, "pcp_overhead")} == {1}
+    assert {run.spec.get("processors") for run in _runs(smoke, "parity")} == {None}
+
+
+def test_a_balanced_run_waits_for_all_runs_that_tell_its_speed() -> None:
+    plan = make(Declarations(ROOT), "small", ["pcp_threads_ssd_balanced"])
+    whole = make(Declarations(ROOT), "small", ["pcp_calibration_ssd", "pcp_threads_ssd_balanced"])
+    telling = tuple(dict.fromkeys(run.id for run in _runs(whole, "pcp_calibration_ssd")))
+    assert len(telling) == 5
+    assert tuple(plan.runs)[:5] == telling  # measured first
+    assert {point["experiment"] for point in plan.points} == {"pcp_threads_ssd_balanced"}
+    for run in _runs(plan, "pcp_threads_ssd_balanced"):
+        assert run.calibration is not None
+        assert run.calibration.runs == telling
+        assert pipeline.calibration_of(run) == [f"build/finished/{name}" for name in telling]
+        assert "speed" not in run.spec["device"] and "balance" not in run.spec["device"]
+    assert pipeline.calibration_of(plan.runs[telling[0]]) == []
+
+
+def test_what_tells_the_speed_is_part_of_the_name_of_a_balanced_run(tmp_path: Path) -> None:
+    root = checkout.copy(tmp_path)
+    experiments = ["pcp_calibration_ssd_balanced", "pcp_calibration_hdd_balanced"]
+    before = make(Declarations(root), "smoke", experiments)
+    checkout.replace(root / "workloads/devices.yaml", "compute_share: 0.62", "compute_share: 0.6")
+    after = make(Declarations(root), "smoke", experiments)
+    renamed = [before.runs[name] for name in set(before.runs) - set(after.runs)]
+    assert [run.spec["device"]["id"] for run in renamed] == ["sata_ssd_balanced"]

@@ -48,6 +48,15 @@ def test_only_timelines_that_a_figure_draws_are_kept(measured: Path, tmp_path: P
     assert len(set(_read(measured, "timeline").run)) > len(drawn)
 
 
+def test_only_spans_that_a_figure_draws_are_kept(measured: Path, tmp_path: Path) -> None:
+    drawn = {"pcp_threads_ssd_balanced"}
+    (folder,) = publish.publish(measured, tmp_path / "published", {"ldc_latency"}, drawn)
+    experiments = _read(folder, "experiments")
+    runs = experiments[experiments.experiment.isin(drawn)].run
+    assert set(_read(folder, "spans").run) == set(runs)
+    assert len(set(_read(measured, "spans").run)) > len(runs)
+
+
 def test_parts_measured_at_different_times_add_up(measured: Path, tmp_path: Path) -> None:
     whole = _read(measured, "experiments")
     for experiments in ({"ldc_fanout"}, set(whole.experiment) - {"ldc_fanout"}):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from recompact import tables
+from recompact.figures import style
 from recompact.results import MissingCell, Results, device_label
 from synthetic import THINNING, Campaign
 
@@ -131,6 +132,21 @@ def test_stamp_tells_the_conditions(smoke):
     assert len(stamp.runs) == 4 * 2 + 3
 
 
+def test_stamp_tells_what_is_divided_where_sizes_are_kept(smoke):
+    stamp = smoke.stamp(["pcp_threads_ssd_balanced", "ldc_fanout"])
+    assert (stamp.factors, stamp.counts) == ((64,), (64,))
+    text = style.stamp_lines(stamp)[0]
+    assert text.startswith("smoke scale, 1/64, 1/64 of the operations at full size · device ")
+    assert "sata_ssd_balanced (ssd model, x4.217 as fast)" in text
+
+
+def test_stamp_tells_the_processors_of_a_confined_run(smoke):
+    assert smoke.stamp(["ldc_fanout"]).processors == ()
+    stamp = smoke.stamp(["pcp_overhead"])
+    assert stamp.processors == (1,)
+    assert "confined to 1 of the host's processors" in style.stamp_lines(stamp)[0]
+
+
 def test_stamp_counts_the_repetitions_of_the_point_with_fewest(published):
     results = Results.load(published)
     assert results.stamp(["ldc_fanout"]).repetitions == 2
@@ -143,6 +159,7 @@ def test_stamp_counts_the_repetitions_of_the_point_with_fewest(published):
         ({"id": "memory", "kind": "memory"}, "memory"),
         ({"id": "nvme", "kind": "path"}, "nvme (real)"),
         ({"id": "hdd", "kind": "hdd"}, "hdd (hdd model)"),
+        ({"id": "b", "kind": "ssd", "speed": 4.21749}, "b (ssd model, x4.217 as fast)"),
     ],
 )
 def test_a_device_is_real_or_a_model(device, label):
@@ -152,6 +169,15 @@ def test_a_device_is_real_or_a_model(device, label):
 def test_noise_floor_is_absent_where_it_was_not_measured(smoke):
     assert smoke.noise_floor("throughput_ops_s", "ldc_fanout") > 0
     assert smoke.noise_floor("latency_scan_mean_us", "ldc_fanout") is None
+
+
+def test_an_engine_has_its_own_noise_floor_where_it_was_measured(smoke):
+    noise = smoke.campaigns[0].noise.set_index(["metric", "engine_a", "engine_b"]).floor
+    ask = ("throughput_ops_s", "pcp_entries_ssd_balanced")
+    assert smoke.noise_floor(*ask, "pcp") == noise[ask[0], "pcp", "pcp"]
+    any_engine = noise[ask[0], "any", "any"]
+    assert smoke.noise_floor(*ask, "ldc") == smoke.noise_floor(*ask) == any_engine
+    assert any_engine == noise[ask[0], "leveldb", "leveldb"]  # not of pairs of their own
 
 
 def test_no_tables_is_an_error_that_says_so(tmp_path):

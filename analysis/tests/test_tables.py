@@ -14,7 +14,10 @@ from synthetic import Campaign
 def campaign(tmp_path_factory):
     campaign = Campaign(
         tmp_path_factory.mktemp("campaign"),
-        experiments={"ldc_latency", "ldc_profile", "lwc_eq1", "noise", "parity", "scale_model"},
+        experiments={
+            *("ldc_latency", "ldc_profile", "lwc_eq1", "noise", "parity", "scale_model"),
+            "pcp_threads_ssd_balanced",
+        },
     )
     campaign.write()
     return campaign
@@ -54,6 +57,7 @@ def metrics_of(out, run, phase="run"):
         ("runs", tables.RUN_COLUMNS),
         ("timeline", tables.TIMELINE_COLUMNS),
         ("compactions", tables.COMPACTION_COLUMNS),
+        ("spans", tables.SPAN_COLUMNS),
         ("profile", tables.PROFILE_COLUMNS),
         ("noise", tables.NOISE_COLUMNS),
         ("specifications", tables.SPECIFICATION_COLUMNS),
@@ -150,6 +154,10 @@ def test_the_largest_space_holds_tables_that_are_written_or_wait_to_be_deleted()
         ("space_live_bytes", "B"),
         ("write_amplification", "1"),
         ("compaction_count", "1"),
+        ("compaction_bandwidth_bytes_s", "B/s"),
+        ("compaction_sort_us", "us"),
+        ("step_sort_share", "1"),
+        ("read_queue_mean", "1"),
     ],
 )
 def test_units_follow_names(metric, unit):
@@ -267,4 +275,79 @@ def test_a_missing_column_is_named(copy):
 def test_a_wrong_event_is_named_by_file_and_line(copy, line, message):
     (copy / "raw" / run_of(copy, "ldc_latency") / "events.jsonl").write_text(line + "\n")
     with pytest.raises(tables.TableError, match=message):
+        build(copy)
+
+
+def test_shares_of_steps_and_bandwidths_are_those_of_the_counters(copy):
+    run = run_of(copy, "pcp_threads_ssd_balanced", engine="pcp")
+    path = copy / "raw" / run / "run.json"
+    record = json.loads(path.read_text())
+    record["phases"][0]["counters"] |= {
+        **{"compaction_read_us": 170, "compaction_crc_us": 40, "compaction_decompress_us": 30},
+        **{"compaction_sort_us": 200, "compaction_compress_us": 300, "compaction_recrc_us": 50},
+        **{"compaction_write_us": 180, "compaction_sync_us": 30, "compaction_us": 625},
+        **{"compaction_bytes_read": 50000, "compaction_bytes_written": 40000},
+        **{"compaction_count": 5, "compaction_subtasks": 30},
+        **{"compaction_readq_us": 1250, "compaction_writeq_us": 125},
+    }
+    path.write_text(json.dumps(record))
+    metrics = metrics_of(build(copy), run)
+    assert metrics.step_read_share == 0.17
+    assert metrics.step_write_share == 0.21  # with syncs
+    assert metrics.compute_share == 0.62
+    steps = ("crc", "decompress", "sort", "compress", "recrc")
+    assert [metrics[f"step_{name}_share"] for name in steps] == [0.04, 0.03, 0.2, 0.3, 0.05]
+    assert metrics.compaction_bandwidth_bytes_s == 8e7
+    assert metrics.compaction_output_bandwidth_bytes_s == 6.4e7
+    assert metrics.subtasks_per_compaction == 6
+    assert (metrics.read_queue_mean, metrics.write_queue_mean) == (2, 0.2)
+
+
+def test_an_engine_without_subtasks_has_no_queues(copy):
+    metrics = metrics_of(build(copy), run_of(copy, "noise"))
+    assert "step_sort_share" in metrics and "compaction_bandwidth_bytes_s" in metrics
+    assert "read_queue_mean" not in metrics and "write_queue_mean" not in metrics
+
+
+def events_with_spans(*compactions):
+    """Write a log of compactions, each a number of microseconds and of sub-tasks."""
+    event = {
+        **{"type": "compaction", "reason": "size", "level": 1, "inputs_upper": 1},
+        **{"inputs_lower": 1, "bytes_read_upper": 1, "bytes_read_lower": 1, "bytes_written": 2},
+    }
+    lines = [event | {"type": "flush", "micros": 7}]
+    for micros, subtasks in compactions:
+        spans = [[n, "read", 0, 10 * n, 10 * n + 9] for n in range(subtasks)]
+        lines.append(event | {"micros": micros, "subtasks": subtasks, "spans": spans})
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("compactions", "number", "subtasks"),
+    [
+        ([(100, 4)], 0, 4),
+        ([(100, 2), (900, 9), (800, 3), (50, 1), (700, 5), (60, 8)], 4, 5),
+        ([(100, 3), (100, 3), (100, 3)], 0, 3),  # the earlier of equals
+    ],
+)
+def test_the_spans_of_one_middling_long_compaction_are_kept(copy, compactions, number, subtasks):
+    run = run_of(copy, "pcp_threads_ssd_balanced", engine="pcp")
+    (copy / "raw" / run / "events.jsonl").write_text(events_with_spans(*compactions))
+    spans = pd.read_csv(build(copy) / "spans.csv", dtype={"run": str})
+    spans = spans[spans.run == run]
+    assert set(spans.compaction) == {number}
+    assert list(spans.subtask) == list(range(subtasks))
+    assert list(spans.end_us - spans.begin_us) == [9] * subtasks
+
+
+def test_engines_without_stages_have_no_spans(copy):
+    spans = pd.read_csv(build(copy) / "spans.csv", dtype={"run": str})
+    assert run_of(copy, "noise") not in set(spans.run)
+
+
+def test_spans_without_their_number_of_subtasks_are_named(copy):
+    run = run_of(copy, "pcp_threads_ssd_balanced", engine="pcp")
+    text = events_with_spans((100, 4)).replace('"subtasks"', '"sub_tasks"')
+    (copy / "raw" / run / "events.jsonl").write_text(text)
+    with pytest.raises(tables.TableError, match=r"events.jsonl:2: key 'subtasks' is missing"):
         build(copy)

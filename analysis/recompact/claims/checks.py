@@ -161,7 +161,7 @@ class MetricCheck(Check):
 
     def floor(self, results: Results) -> float | None:
         """Get the noise floor."""
-        return results.noise_floor(self.noise_metric or self.metric, self.experiment)
+        return results.noise_floor(self.noise_metric or self.metric, self.experiment, self.engine)
 
 
 class Level(MetricCheck):

@@ -422,14 +422,14 @@ def _equation_1(axes: matplotlib.axes.Axes, data: pd.DataFrame, look: EngineStyl
     axes.grid(axis="x", visible=False)
 
 
-def headroom(axes: matplotlib.axes.Axes) -> None:
-    """Leave room for the legend above the data."""
+def headroom(axes: matplotlib.axes.Axes, share: float = 0.45) -> None:
+    """Leave room for the legend above the data; on a linear axis this share of it."""
     low, high = axes.get_ylim()
     if axes.get_yscale() == "log":
         axes.set_ylim(low, high * (high / low) ** 0.5)
         style.plain_log_ticks(axes.yaxis)
     else:
-        axes.set_ylim(0, high * 1.45)
+        axes.set_ylim(0, high * (1 + share))
 
 
 def thinned(positions: list[float]) -> list[float]:

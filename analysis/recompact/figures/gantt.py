@@ -24,8 +24,8 @@ def pipeline_gantt(
 ) -> rows.Drawing:
     """Draw a compaction of the first repetition in turn, pipelined, and with two compute threads.
 
-    A bar is the work of one thread on one sub-task; every other sub-task is paler. The title tells
-    how many sub-tasks waited for a stage, as a mean over all compactions of the run.
+    A bar is the work of one thread on one sub-task; every other bar of a thread is paler. The title
+    tells how many sub-tasks waited for a stage, as a mean over all compactions of the run.
     """
     (experiment,) = entry.experiments
     spans = results.rows("spans", experiment)
@@ -72,15 +72,14 @@ def _chart(axes: matplotlib.axes.Axes, spans: pd.DataFrame) -> None:
     ]
     several = spans.groupby("stage").thread.nunique()
     for place, (stage, thread) in enumerate(lanes):
-        lane = spans[(spans.stage == stage) & (spans.thread == thread)]
+        lane = spans[(spans.stage == stage) & (spans.thread == thread)].sort_values("begin_us")
         axes.barh(
             [-place] * len(lane),
             (lane.end_us - lane.begin_us) * MILLISECOND,
             left=lane.begin_us * MILLISECOND,
             height=0.8,
-            color=[(STAGES[stage], 0.55 if number % 2 else 1.0) for number in lane.subtask],
-            edgecolor="white",
-            linewidth=0.4,
+            color=[(STAGES[stage], 0.55 if number % 2 else 1.0) for number in range(len(lane))],
+            linewidth=0,
         )
     names = [f"{stage} {thread + 1}" if several[stage] > 1 else stage for stage, thread in lanes]
     axes.set_yticks([-place for place in range(len(lanes))], names)

@@ -24,7 +24,7 @@ def noise_ratios(
     for metric in entry.metrics:
         for experiment in entry.experiments:
             frames += _ratios(results, experiment, metric, styles)
-        floor = results.noise_floor(metric, entry.experiments[0])
+        floor = results.noise_floor(metric, entry.experiments[0], entry.engine)
         if floor is not None:
             frames.append(
                 rows.stated({metric: floor}, panel=FLOOR, series=FLOOR, unit="1", source=FLOOR)

@@ -114,7 +114,8 @@ def pipeline_equations(
             _draw_measured(axes, data[data.engine == engine], styles[engine])
         draw_models(axes, data)
         style.sweep_ticks(axes, [round(x, 1) for x in sorted({float(x) for x in data.x})])
-        headroom(axes)
+        named = len(axes.get_legend_handles_labels()[1])
+        headroom(axes, 0.16 * named)
         axes.set_title(panel.title)
         axes.set_xlabel(panel.x_label)
         axes.set_ylabel(panel.y_label)
@@ -300,7 +301,8 @@ def _from_one(results: Results, experiment: str, key: str, model: Model) -> dict
 
 
 def _fed(runs: pd.DataFrame, key: str, model: Model) -> dict[float, float]:
-    values = [model(row["times"], row) for row in runs.to_dict("records")]
+    records: list[dict[Any, Any]] = runs.to_dict("records")
+    values = [model(row["times"], row) for row in records]
     return median_by_x(runs.assign(x=runs[key], model=values))
 
 

@@ -56,7 +56,9 @@ def lines_over_sweep(
     """Draw each panel's metrics as lines over the sweep, with the paper's values as markers."""
     sweep = sweep_of(entry)
     data = sweep_data(results, entry)
-    figure, panels = style.new_figure(len(sweep.axes), width=max(3.6 * len(sweep.axes), 4.6))
+    alike = _legends_are_alike(sweep, data)
+    width = max(3.6 * len(sweep.axes), 4.6) + 1.8 * alike
+    figure, panels = style.new_figure(len(sweep.axes), width=width)
     for axes, declared in zip(panels, sweep.axes, strict=True):
         here = data[data.panel == declared.label]
         for place, series in enumerate(declared.series):
@@ -66,7 +68,7 @@ def lines_over_sweep(
                 style.draw_series(
                     axes,
                     one[one.engine == engine],
-                    label=f"{look.label}: {series.label}",
+                    label=look.label if alike else f"{look.label}: {series.label}",
                     colour=look.colour if place == 0 else style.PALETTE[place],
                     marker=look.marker if place == 0 else "^",
                 )
@@ -80,14 +82,22 @@ def lines_over_sweep(
         axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
         axes.set_xlabel(sweep.label)
         axes.set_ylabel(_axis_label(declared.label, declared.unit))
-    named = [axes.get_legend_handles_labels()[1] for axes in panels]
-    if len(panels) > 1 and all(labels == named[0] for labels in named):
-        panels[0].legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
-    else:
-        for axes in panels:
+        if not alike:
             axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    if alike:
+        panels[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
+
+
+def _legends_are_alike(sweep: Sweep, data: pd.DataFrame) -> bool:
+    """Tell whether all of several panels have one series of the same engines."""
+    engines = [
+        tuple(data[data.panel == axes.label].engine.dropna().unique())
+        for axes in sweep.axes
+        if len(axes.series) == 1
+    ]
+    return len(engines) == len(sweep.axes) > 1 and len(set(engines)) == 1
 
 
 def bars_by_engine(
