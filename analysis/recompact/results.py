@@ -118,7 +118,7 @@ class Campaign:
 
     @cached_property
     def dates(self) -> Mapping[str, str]:
-        """Day of the newest run per experiment, as YYYY-MM-DD."""
+        """When the newest run of each experiment began, in ISO 8601."""
         runs = self.runs.drop_duplicates("run")[["run", "date"]]
         newest = self.experiments[["experiment", "run"]].merge(runs, on="run")
         return dict(newest.groupby("experiment").date.max())

@@ -372,7 +372,7 @@ def runs_table(
             canonical({"scale_factor": record.spec.scale_factor, "seed": record.spec.seed}),
             scale,
             host_label(record.host),
-            record.started[:10],
+            record.started,
             str(record.engine.build.get("tree_hash", ""))[:16],
         )
         workloads = {phase.name: phase.workload for phase in record.spec.phases}

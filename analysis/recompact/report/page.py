@@ -241,7 +241,7 @@ def _conditions(results: Results) -> list[tuple[str, str]]:
     """Name and value of what the whole page was measured with."""
     stamp = results.stamp(results.experiments)
     dates = [campaign.runs.date for campaign in results.campaigns]
-    days = pd.concat(dates).agg(["min", "max"])
+    days = pd.concat(dates).str[:10].agg(["min", "max"])
     return [
         ("host", "; ".join(stamp.hosts)),
         ("devices", ", ".join(stamp.devices)),
