@@ -607,6 +607,7 @@ def specifications_table(records: Mapping[str, RunRecord]) -> pd.DataFrame:
         *("scale_factor", "seed", "compressibility", "key_order", "timeline_interval_ms"),
         "processors",
     )
+    paths = ("path", "mounts")
     rows = []
     for run, record in records.items():
         spec = record.spec.model_dump()
@@ -614,7 +615,7 @@ def specifications_table(records: Mapping[str, RunRecord]) -> pd.DataFrame:
             (
                 run,
                 canonical(record.spec.engine.options),
-                canonical({k: v for k, v in record.spec.device.items() if k != "path"}),
+                canonical({k: v for k, v in record.spec.device.items() if k not in paths}),
                 canonical({key: spec[key] for key in conditions if key in spec}),
                 canonical({**record.engine.build, "driver": record.driver.source_hash}),
                 "; ".join(record.suspect),

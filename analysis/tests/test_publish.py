@@ -133,6 +133,8 @@ def test_what_is_published_in_this_repository_can_be_read():
     results = Results.load(ROOT / "results/published")
     assert results.campaigns
     for campaign in results.campaigns:
-        for table in ("experiments", "runs", "timeline", "compactions", "profile", "noise"):
+        for table in ("experiments", "runs", "compactions"):
             assert not getattr(campaign, table).empty, f"{campaign.directory}: {table}"
+        for table in ("timeline", "profile", "noise", "spans"):  # not of every host
+            assert len(getattr(campaign, table).columns)
         assert set(campaign.experiments.run) <= set(campaign.specifications.run)

@@ -285,7 +285,7 @@ Status ReadDocument(RunSpec* spec) {
   }
   object.Take("keep_database", &spec->keep_database);
   // What else tells one run from another.
-  for (const char* name : {"repetition", "copy", "profile"}) {
+  for (const char* name : {"repetition", "copy", "profile", "processors"}) {
     object.Ignore(name);
   }
   if (const Json* const phases = object.Take("phases")) {
