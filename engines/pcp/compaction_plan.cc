@@ -12,8 +12,7 @@ namespace leveldb {
 
 CompactionPlan::CompactionPlan(const Compaction& compaction,
                                const InternalKeyComparator& comparator,
-                               TableCache* tables,
-                               uint64_t subtask_bytes)
+                               TableCache* tables, uint64_t subtask_bytes)
     : user_comparator_(comparator.user_comparator()), table_cache_(tables) {
   if (compaction.parts() != nullptr) {
     for (const TablePart& part : compaction.parts()->newest_first()) {
@@ -141,8 +140,8 @@ void CompactionPlan::AddSubtask(std::vector<size_t>* next, const Slice* end) {
       piece.end++;
     }
     if (piece.begin == piece.end) continue;
-    for (size_t i = piece.begin + piece.begins_with_known_block;
-         i < piece.end; i++) {
+    for (size_t i = piece.begin + piece.begins_with_known_block; i < piece.end;
+         i++) {
       subtask.bytes += blocks[i].bytes;
     }
     subtask.pieces.push_back(piece);

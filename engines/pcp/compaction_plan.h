@@ -31,8 +31,8 @@ struct InputBlock {
   Slice limit;        // ... and one that is not before the last
 };
 
-// The blocks of tables that do not overlap, in the order of their keys: a level,
-// a table of L0, or a part of a table (then clipped to its range).
+// The blocks of tables that do not overlap, in the order of their keys: a
+// level, a table of L0, or a part of a table (then clipped to its range).
 struct InputRun {
   std::vector<InputBlock> blocks;
   const TablePart* part = nullptr;
@@ -55,7 +55,7 @@ struct Subtask {
   uint64_t bytes = 0;  // to be read
 };
 
-// How a compaction is cut into sub-tasks, from the indexes of its inputs.  Keeps
+// How a compaction is cut into sub-tasks, from the indexes of its inputs. Keeps
 // the tables of the inputs open.
 class CompactionPlan {
  public:

@@ -10,8 +10,7 @@ namespace leveldb {
 
 class OutputTables::Table {
  public:
-  Table(CompactionRunner* runner, const Slice& first_key)
-      : runner_(runner) {
+  Table(CompactionRunner* runner, const Slice& first_key) : runner_(runner) {
     meta_.number = runner->NewTableNumber();
     meta_.smallest.DecodeFrom(first_key);
   }
@@ -44,8 +43,8 @@ class OutputTables::Table {
  private:
   Status Create() {
     WritableFile* file = nullptr;
-    const Status s =
-        runner_->env()->NewWritableFile(runner_->TablePath(meta_.number), &file);
+    const Status s = runner_->env()->NewWritableFile(
+        runner_->TablePath(meta_.number), &file);
     if (!s.ok()) return s;
     file_.reset(file);
     builder_ = std::make_unique<TableBuilder>(runner_->options(), file);

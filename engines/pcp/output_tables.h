@@ -64,7 +64,7 @@ class OutputTables {
   Table* current_ = nullptr;    // that the next block goes into
   uint64_t current_bytes_ = 0;  // of its blocks
   size_t next_subtask_ = 0;
-  bool should_end_ = false;     // before the next user key
+  bool should_end_ = false;  // before the next user key
 };
 
 }  // namespace leveldb

@@ -1,4 +1,5 @@
-// Compactions in sub-tasks: what they write, read and report, and how they stop.
+// Compactions in sub-tasks: what they write, read and report, and how they
+// stop.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -403,8 +404,9 @@ TEST_F(PcpTest, StepsAddUpToTheTimeThatTheyTakeInTurn) {
   FillAndCompact();
   for (const auto& event : Compactions()) {
     int64_t sum = 0;
-    for (const char* step : {"read_us", "crc_us", "decompress_us", "sort_us",
-                             "compress_us", "recrc_us", "write_us", "sync_us"}) {
+    for (const char* step :
+         {"read_us", "crc_us", "decompress_us", "sort_us", "compress_us",
+          "recrc_us", "write_us", "sync_us"}) {
       sum += event.at(step).get<int64_t>();
     }
     EXPECT_GT(event.at("sort_us"), 0);
@@ -422,8 +424,7 @@ TEST_F(PcpTest, AMemtableIsFlushedWhileSubtasksAreUnderWay) {
   env_.HoldReadsForTables(1);
   std::thread compaction([this] { db_->CompactRange(nullptr, nullptr); });
   for (int i = 0; i < 2000; i++) {
-    ASSERT_TRUE(
-        db_->Put(WriteOptions(), Key(i), std::string(100, 'm')).ok());
+    ASSERT_TRUE(db_->Put(WriteOptions(), Key(i), std::string(100, 'm')).ok());
   }
   compaction.join();
   EXPECT_FALSE(env_.gave_up_waiting());

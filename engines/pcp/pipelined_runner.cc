@@ -82,9 +82,9 @@ Status PipelinedRunner::CheckOptions() const {
             std::to_string(o.max_open_files - kOtherFiles) + " open tables",
         "give fewer threads or more files");
   }
-  const uint64_t largest = std::max(
-      {Options().subtask_bytes, kLargestCompactionTables * o.max_file_size,
-       o.compaction_input_bytes});
+  const uint64_t largest = std::max({Options().subtask_bytes,
+                                     kLargestCompactionTables * o.max_file_size,
+                                     o.compaction_input_bytes});
   if (o.subtask_bytes > largest) {
     return Status::InvalidArgument(
         "subtask_bytes: " + std::to_string(o.subtask_bytes) +
@@ -146,7 +146,8 @@ PipelineTuner::Choice PipelinedRunner::Choose(const Compaction& c) {
     return fixed;
   }
   if (tuner_ == nullptr) {
-    const int processors = static_cast<int>(std::thread::hardware_concurrency());
+    const int processors =
+        static_cast<int>(std::thread::hardware_concurrency());
     tuner_ = std::make_unique<PipelineTuner>(
         fixed, std::max(processors, fixed.compute_threads));
   }

@@ -51,8 +51,8 @@ class PieceIterator : public Iterator {
     if (run_.part->excludes_begin) {
       BeginAfter(run_.part->begin);
     } else {
-      BeginAt(InternalKey(run_.part->begin, kMaxSequenceNumber,
-                          kValueTypeForSeek));
+      BeginAt(
+          InternalKey(run_.part->begin, kMaxSequenceNumber, kValueTypeForSeek));
     }
     if (!end_ || IsAfter(*end_, run_.part->end)) end_ = run_.part->end;
   }
@@ -286,12 +286,11 @@ Status BuildSubtask(const MergeRules& rules, size_t number,
   const Subtask& subtask = rules.plan.subtasks()[number];
   std::vector<Iterator*> pieces;
   for (size_t i = 0; i < subtask.pieces.size(); i++) {
-    pieces.push_back(new PieceIterator(rules, number, subtask.pieces[i],
-                                       raw.extents[i]));
+    pieces.push_back(
+        new PieceIterator(rules, number, subtask.pieces[i], raw.extents[i]));
   }
-  const std::unique_ptr<Iterator> input(
-      NewMergingIterator(&rules.comparator, pieces.data(),
-                         static_cast<int>(pieces.size())));
+  const std::unique_ptr<Iterator> input(NewMergingIterator(
+      &rules.comparator, pieces.data(), static_cast<int>(pieces.size())));
   built->contents.reserve(subtask.bytes);
   SubtaskBuilder builder(rules.options, built);
 

@@ -80,8 +80,8 @@ PipelineTuner::Choice PipelineTuner::Choose(uint64_t bytes) {
   for (const Line& line : NearestLines(choice_.compute_threads).stage) {
     deviation = std::max(deviation, line.RelativeDeviation());
   }
-  choice_.queue_depth = std::clamp(
-      static_cast<int>(std::ceil(2 * deviation)), 1, kDeepestQueue);
+  choice_.queue_depth =
+      std::clamp(static_cast<int>(std::ceil(2 * deviation)), 1, kDeepestQueue);
   for (auto& [threads, lines] : lines_) {
     for (Line& line : lines.stage) line.Fade();
   }
@@ -113,8 +113,7 @@ const PipelineTuner::Lines& PipelineTuner::NearestLines(
 double PipelineTuner::Predict(uint64_t bytes, uint64_t subtask_bytes,
                               int compute_threads) const {
   const Line* const stages = NearestLines(compute_threads).stage;
-  const double size =
-      static_cast<double>(std::min(bytes, subtask_bytes));
+  const double size = static_cast<double>(std::min(bytes, subtask_bytes));
   const double n = static_cast<double>(bytes) / size;
   const double read = stages[kRead].At(size);
   const double compute = stages[kCompute].At(size);

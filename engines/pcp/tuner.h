@@ -7,7 +7,8 @@
 namespace leveldb {
 
 // Chooses how the next compaction is cut and carried out from the times that
-// sub-tasks took so far (beyond the paper, which leaves the choice to the user).
+// sub-tasks took so far (beyond the paper, which leaves the choice to the
+// user).
 //
 // For each number of compute threads that was tried it fits a line to the times
 // of each stage, a + b x bytes, and predicts from it

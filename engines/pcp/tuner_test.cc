@@ -9,8 +9,8 @@
 namespace leveldb {
 namespace {
 
-// Microseconds per sub-task and per MiB of each stage; each compute thread up to
-// "processors" is a whole one.
+// Microseconds per sub-task and per MiB of each stage; each compute thread up
+// to "processors" is a whole one.
 struct Machine {
   double read_each, read, compute, write_each, write;
   int processors;
@@ -22,8 +22,8 @@ struct Machine {
     return compute * mib * std::max(1.0, 1.0 * threads / processors);
   }
   double Total(double mib, const PipelineTuner::Choice& choice) const {
-    const double size = std::min(
-        mib, static_cast<double>(choice.subtask_bytes) / (1 << 20));
+    const double size =
+        std::min(mib, static_cast<double>(choice.subtask_bytes) / (1 << 20));
     const double n = std::ceil(mib / size);
     const double compute_time = Compute(size, choice.compute_threads);
     return Read(size) + compute_time + Write(size) +
@@ -64,11 +64,11 @@ double Best(const Machine& machine) {
 
 TEST(PipelineTuner, ComesWithinFivePercentOfTheBestFixedChoice) {
   const Machine machines[] = {
-      {100, 4000, 10000, 100, 10000, 2},    // an SSD that keeps up
-      {100, 1000, 10000, 100, 1000, 2},     // bound by computation
-      {40000, 8000, 10000, 13000, 8000, 2}, // a disk that seeks
-      {2000, 500, 10000, 2000, 500, 8},     // bound by computation, processors
-      {50, 100, 10000, 50, 100, 1},         // one processor
+      {100, 4000, 10000, 100, 10000, 2},     // an SSD that keeps up
+      {100, 1000, 10000, 100, 1000, 2},      // bound by computation
+      {40000, 8000, 10000, 13000, 8000, 2},  // a disk that seeks
+      {2000, 500, 10000, 2000, 500, 8},      // bound by computation, processors
+      {50, 100, 10000, 50, 100, 1},          // one processor
   };
   for (const Machine& machine : machines) {
     EXPECT_LE(TimeAfter(machine, 12), 1.05 * Best(machine)) << machine.read;

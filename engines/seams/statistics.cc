@@ -101,7 +101,8 @@ StageTimes StageMicros(uint64_t micros) {
     time /= 1000;
     sum += time;
   }
-  if (result[kStageSort] == 0 && micros > sum) result[kStageSort] = micros - sum;
+  if (result[kStageSort] == 0 && micros > sum)
+    result[kStageSort] = micros - sum;
   return result;
 }
 
@@ -177,7 +178,8 @@ void Statistics::OnCompaction(const Compaction& c, size_t outputs,
   Add(kCompactionMicros, micros);
   const StageTimes stage_micros = StageMicros(micros);
   for (int stage = 0; stage < kNumStages; stage++) {
-    Add(static_cast<Ticker>(kCompactionReadMicros + stage), stage_micros[stage]);
+    Add(static_cast<Ticker>(kCompactionReadMicros + stage),
+        stage_micros[stage]);
   }
   if (std::strcmp(c.reason(), "seek") == 0) Add(kSeekCompactionCount, 1);
   LevelCounters& level = levels_[c.level() + 1];

@@ -74,8 +74,8 @@ enum StallCause {
 };
 
 // What a flush or compaction spends its time on: the seven steps of PCP II-A,
-// and the syncing of finished tables.  Where nothing times kStageSort itself, it
-// is what the others leave of the duration.
+// and the syncing of finished tables.  Where nothing times kStageSort itself,
+// it is what the others leave of the duration.
 enum Stage {
   kStageRead,
   kStageCrc,
