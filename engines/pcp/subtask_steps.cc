@@ -211,7 +211,7 @@ class SubtaskBuilder {
     NoteBlock();
   }
 
-  void Finish() {
+  void EndBlock() {
     builder_.Flush();
     NoteBlock();
   }
@@ -295,6 +295,9 @@ Status BuildSubtask(const MergeRules& rules, size_t number,
   SubtaskBuilder builder(rules.options, built);
 
   const Comparator* const user_comparator = rules.comparator.user_comparator();
+  const std::vector<FileMetaData*>& grandparents =
+      rules.compaction.grandparents();
+  size_t grandparent = 0;
   size_t level_ptrs[config::kNumLevels] = {};
   std::string current_user_key;
   bool has_current_user_key = false;
@@ -319,9 +322,18 @@ Status BuildSubtask(const MergeRules& rules, size_t number,
               rules.compaction.IsBaseLevelForKey(key.user_key, level_ptrs));
       last_sequence_for_key = key.sequence;
     }
-    if (!drop) builder.Add(input->key(), input->value());
+    if (drop) continue;
+    bool passed = false;
+    while (grandparent < grandparents.size() &&
+           rules.comparator.Compare(
+               input->key(), grandparents[grandparent]->largest.Encode()) > 0) {
+      grandparent++;
+      passed = true;
+    }
+    if (passed) builder.EndBlock();
+    builder.Add(input->key(), input->value());
   }
-  builder.Finish();
+  builder.EndBlock();
   return input->status();
 }
 

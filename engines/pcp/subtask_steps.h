@@ -71,7 +71,8 @@ struct MergeRules {
 // Steps 2 to 6: checks and decompresses the blocks, merges their entries and
 // drops those that nobody can see any more, by the rules of upstream's
 // DBImpl::DoCompactionWork, and builds, compresses and checksums new blocks.
-// These depend on nothing but the plan: not on who builds those before.
+// A block ends with the sub-task, and where a table of the level after next
+// ends, so that an output can.  The blocks depend on nothing but the plan.
 Status BuildSubtask(const MergeRules& rules, size_t number,
                     const RawSubtask& raw, BuiltSubtask* built);
 
