@@ -173,10 +173,10 @@ leveldb::Status DeviceWritableFile::SubmitPending() {
       s = ErrnoStatus(name_, errno);
     }
   }
-  last_completion_ns_ = env_->ChargeWrite(*file_, submitted_, pending_);
   if (file_->unit != DeviceEnv::kUntilFlushed) {
     env_->unsubmitted_bytes_.fetch_sub(pending_, std::memory_order_relaxed);
   }
+  last_completion_ns_ = env_->ChargeWrite(*file_, submitted_, pending_);
   submitted_ += pending_;
   pending_ = 0;
   return s;
