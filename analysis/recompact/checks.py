@@ -85,7 +85,11 @@ def all_checks(root: Path) -> list[Check]:
         command("snakemake lint", "snakemake", "--lint", "--config", "scale=smoke"),
         command("shellcheck", "shellcheck", "repro", ".ci/run"),
         command("clang-format", "clang-format", "--dry-run", "--Werror", *_cpp_sources(root)),
-        command("analysis", sys.executable, "-m", "pytest", "-q", "-m", "not pipeline"),
+        command(
+            "analysis",
+            *(sys.executable, "-m", "pytest", "-q", "-m", "not pipeline"),
+            *("--numprocesses=auto", "--dist=loadfile"),
+        ),
         command(
             "trace writer",
             "mvn",
