@@ -275,13 +275,9 @@ class Campaign:
             yield f"{engine}_noise", {"copy": copy}, engine, device, phases
         for engine, size in itertools.product(("leveldb", "scp", "pcp"), (100, 1024)):
             point = {"value_bytes": size}
-            yield (
-                "pcp_overhead",
-                point,
-                engine,
-                "memory",
-                [self._pcp_phase(point, engine, "memory")],
-            )
+            inserts = self._pcp_phase(point, engine, "memory")
+            phases = [inserts, self._settle(inserts)]
+            yield "pcp_overhead", point, engine, "memory", phases
 
     def _pcp_phase(self, point: dict[str, Any], engine: str, device: str) -> dict[str, Any]:
         """Insert for a while: the steps of compactions in turn, or as their stages overlap."""

@@ -93,7 +93,7 @@ std::shared_ptr<const DeviceEnv::File> DeviceEnv::FileFor(
                       created.id % kFirstChunks * parameters_.chunk_bytes;
     created.direct = direct_io_ && IsTableFile(name);
     if (created.direct) {
-      created.unit = kDirectBytes;
+      created.unit = kDirectUnitBytes;
       created.limit = 0;
     } else if (parameters_.modelled()) {
       created.unit = parameters_.writeback_bytes;

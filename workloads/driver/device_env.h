@@ -46,11 +46,12 @@ struct DeviceCounters {
 // request, and then for sync_latency_us / scale_factor: a scale model has as
 // many files as the original for a fraction of the operations.
 //
-// With direct I/O tables go past the host: their appends gather to kDirectBytes
-// only and the writer waits for each such unit, every request pays the whole
-// positioning, and the page cache has none of them.  On a real device (kPath)
-// each unit is written out and waited for, and what is read leaves the system's
-// page cache: it waits as O_DIRECT does, without O_DIRECT's alignment.
+// With direct I/O tables go past the host: an append of kDirectAppendBytes or
+// more is a request, with what gathered before it, smaller ones gather to
+// kDirectUnitBytes.  The writer waits for each request, every request pays the
+// whole positioning, and the page cache has none of them.  On a real device
+// (kPath) each is written out and waited for, and what is read leaves the
+// system's page cache: it waits as O_DIRECT does, without O_DIRECT's alignment.
 //
 // Threads that StartThread() runs are the engine's to join: neither
 // BackgroundIdle() nor the destructor waits for them, so their last call into
@@ -58,8 +59,10 @@ struct DeviceCounters {
 // waits for is part of it.
 class DeviceEnv : public leveldb::EnvWrapper {
  public:
-  // The buffer of LevelDB's own files.
-  static constexpr uint64_t kDirectBytes = 64 << 10;
+  // An engine that gives so much at once has gathered it itself; what flushes
+  // write, block by block, gathers to the unit in which PCP compacts.
+  static constexpr uint64_t kDirectAppendBytes = 16 << 10;
+  static constexpr uint64_t kDirectUnitBytes = 512 << 10;
 
   // REQUIRES: "target" and "clock" outlive this.
   DeviceEnv(leveldb::Env* target, const DeviceParameters& parameters,

@@ -158,7 +158,11 @@ leveldb::Status DeviceWritableFile::Append(const leveldb::Slice& data) {
   pending_ += data.size();
   if (file_->unit == DeviceEnv::kUntilFlushed) return s;
   env_->unsubmitted_bytes_.fetch_add(data.size(), std::memory_order_relaxed);
-  return pending_ < file_->unit ? s : env_->NoteWrite(SubmitPending());
+  const bool is_request =
+      file_->direct && data.size() >= DeviceEnv::kDirectAppendBytes;
+  return pending_ < file_->unit && !is_request
+             ? s
+             : env_->NoteWrite(SubmitPending());
 }
 
 leveldb::Status DeviceWritableFile::SubmitPending() {

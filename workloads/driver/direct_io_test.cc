@@ -23,16 +23,20 @@ TEST_F(DirectIoTest, TablesWaitForEachRequest) {
   NewDirectEnv(SimpleHdd());
   auto table = Create("000005.ldb");
   const auto other = Open("b", 100000);
-  // Small appends gather to 64 KiB,
-  EXPECT_EQ(Took([&] { table->Append(std::string(65535, 'x')); }), 0);
-  EXPECT_EQ(Took([&] { table->Flush(); }), 0);
+  // Small appends gather to 512 KiB,
+  for (int i = 0; i < 64; i++) {
+    EXPECT_EQ(Took([&] { table->Append(std::string(8191, 'x')); }), 0);
+    EXPECT_EQ(Took([&] { table->Flush(); }), 0);
+  }
   EXPECT_EQ(env_->Counters().writes, 0u);
-  EXPECT_EQ(env_->Counters().unsubmitted_bytes, 65535u);
-  EXPECT_EQ(Took([&] { table->Append("x"); }), 10 * kMs + 655360);
-  // large ones are one request,
-  Read(other.get(), 0, 4000);
-  EXPECT_EQ(Took([&] { table->Append(std::string(512 << 10, 'x')); }),
+  EXPECT_EQ(env_->Counters().unsubmitted_bytes, 64 * 8191u);
+  EXPECT_EQ(Took([&] { table->Append(std::string(64, 'x')); }),
             10 * kMs + 5242880);
+  // large ones are a request of their own, with what is before them,
+  table->Append("x");
+  Read(other.get(), 0, 4000);
+  EXPECT_EQ(Took([&] { table->Append(std::string(16 << 10, 'x')); }),
+            10 * kMs + 163850);
   EXPECT_EQ(env_->Counters().writes, 2u);
   // and what is left goes, in whole, with a sync or the end of the file.
   table->Append(std::string(1000, 'x'));
@@ -42,7 +46,7 @@ TEST_F(DirectIoTest, TablesWaitForEachRequest) {
   Read(other.get(), 0, 4000);
   EXPECT_EQ(Took([&] { table->Close(); }), 10 * kMs + 10000);
   EXPECT_EQ(env_->Counters().writes, 4u);
-  EXPECT_EQ(env_->Counters().write_bytes, 65536u + (512 << 10) + 2000);
+  EXPECT_EQ(env_->Counters().write_bytes, (512u << 10) + (16 << 10) + 2001);
   EXPECT_EQ(env_->Counters().unsubmitted_bytes, 0u);
   EXPECT_EQ(env_->QueueUs(), 0u);
 }
