@@ -36,6 +36,7 @@ ENGINE_COUNTERS = (
     *("table_bytes_written", "filter_bytes_written"),
     *("flush_count", "flush_bytes_written", "flush_us"),
     *("compaction_count", "compaction_bytes_read", "compaction_bytes_written", "compaction_us"),
+    "compaction_flush_us",
     *(*DEVICE_STEPS, *COMPUTE_STEPS),
     *("compaction_subtasks", "compaction_readq_us", "compaction_writeq_us"),
     *("seek_compaction_count", "trivial_move_count", "trivial_move_bytes"),

@@ -428,8 +428,9 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     compactions read and write; ``filter_bytes_per_sstable`` is per 2 MiB of tables written, so
     that scale models can be compared; ``space_table_bytes`` is every table on the device. Shares
     of a compaction's steps are of the work of all threads, syncs counted to the write step;
-    ``compaction_bandwidth_bytes_s`` is bytes of all inputs per second of compaction (E30), the
-    queues' means are sub-tasks that wait. A ratio whose parts are absent is left out.
+    ``compaction_bandwidth_bytes_s`` is bytes of all inputs per second (E30) from the beginning of
+    a compaction to its end, memtables that its thread flushes meanwhile included; the queues'
+    means are sub-tasks that wait. A ratio whose parts are absent is left out.
     """
     yield "duration_s", phase.duration_s
     if phase.operations is not None and phase.throughput_ops_s is not None:
@@ -458,7 +459,8 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     )
     yield "compaction_io_bytes", count["compaction_io_bytes"]
     count["steps_us"] = sum(count.get(name, 0) for name in (*DEVICE_STEPS, *COMPUTE_STEPS))
-    count["compaction_seconds"] = count.get("compaction_us", 0) / 1e6
+    elapsed = count.get("compaction_us", 0) + count.get("compaction_flush_us", 0)
+    count["compaction_seconds"] = elapsed / 1e6
     # Without sub-tasks nothing waits for a stage.
     count["pipeline_us"] = count.get("compaction_us", 0) * bool(count.get("compaction_subtasks"))
     count["sstables_written"] = count.get("table_bytes_written", 0) / PAPER_SSTABLE_BYTES

@@ -322,6 +322,7 @@ class Campaign:
             "compaction_bytes_written": megabytes * 2**20,
             "compaction_count": count,
             "compaction_us": self._around(total, 0.2),
+            "compaction_flush_us": 0.1 * total if engine in ("leveldb", "scp") else 0,
             "compaction_subtasks": round(count * number) if engine in PIPELINES else 0,
             "compaction_readq_us": 0.8 * total if engine in PIPELINES[1:] else 0,
             "compaction_writeq_us": 0.3 * total if engine in PIPELINES[1:] else 0,

@@ -285,7 +285,8 @@ def test_shares_of_steps_and_bandwidths_are_those_of_the_counters(copy):
     record["phases"][0]["counters"] |= {
         **{"compaction_read_us": 170, "compaction_crc_us": 40, "compaction_decompress_us": 30},
         **{"compaction_sort_us": 200, "compaction_compress_us": 300, "compaction_recrc_us": 50},
-        **{"compaction_write_us": 180, "compaction_sync_us": 30, "compaction_us": 625},
+        **{"compaction_write_us": 180, "compaction_sync_us": 30, "compaction_us": 500},
+        "compaction_flush_us": 125,
         **{"compaction_bytes_read": 50000, "compaction_bytes_written": 40000},
         **{"compaction_count": 5, "compaction_subtasks": 30},
         **{"compaction_readq_us": 1250, "compaction_writeq_us": 125},

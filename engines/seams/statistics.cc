@@ -23,6 +23,7 @@ const char* const kTickerNames[kNumTickers] = {
     "compaction_bytes_read",
     "compaction_bytes_written",
     "compaction_us",
+    "compaction_flush_us",
     "compaction_read_us",
     "compaction_crc_us",
     "compaction_decompress_us",
@@ -128,6 +129,7 @@ struct Statistics::Event {
   uint64_t bytes_written = 0;
   uint64_t outputs = 0;
   uint64_t micros = 0;
+  uint64_t flush_micros = 0;
 };
 
 Statistics::Statistics(const std::string& event_log_path)
@@ -155,7 +157,8 @@ void Statistics::OnFlush(int level, uint64_t bytes, uint64_t micros) {
 }
 
 void Statistics::OnCompaction(const Compaction& c, size_t outputs,
-                              uint64_t bytes_written, uint64_t micros) {
+                              uint64_t bytes_written, uint64_t micros,
+                              uint64_t flush_micros) {
   Event event{"compaction", c.reason(), c.level() + 1};
   event.inputs_upper = c.num_input_files(0);
   event.inputs_lower = c.num_input_files(1);
@@ -170,12 +173,14 @@ void Statistics::OnCompaction(const Compaction& c, size_t outputs,
   event.bytes_written = bytes_written;
   event.outputs = outputs;
   event.micros = micros;
+  event.flush_micros = flush_micros;
   const uint64_t bytes_read = event.bytes_read_upper + event.bytes_read_lower;
 
   Add(kCompactionCount, 1);
   Add(kCompactionBytesRead, bytes_read);
   Add(kCompactionBytesWritten, bytes_written);
   Add(kCompactionMicros, micros);
+  Add(kCompactionFlushMicros, flush_micros);
   const StageTimes stage_micros = StageMicros(micros);
   for (int stage = 0; stage < kNumStages; stage++) {
     Add(static_cast<Ticker>(kCompactionReadMicros + stage),
@@ -223,6 +228,7 @@ void Statistics::LogEvent(const Event& event) {
   AppendMember(&line, "bytes_written", event.bytes_written);
   AppendMember(&line, "outputs", event.outputs);
   AppendMember(&line, "micros", event.micros);
+  AppendMember(&line, "flush_us", event.flush_micros);
   uint64_t compute_micros = 0;
   for (int stage = 0; stage < kNumStages; stage++) {
     AppendMember(&line, kStageNames[stage], micros[stage]);

@@ -29,6 +29,7 @@ enum Ticker {
   kCompactionBytesRead,
   kCompactionBytesWritten,
   kCompactionMicros,
+  kCompactionFlushMicros,  // not of them: memtables that held them up
   kCompactionReadMicros,  // the steps, in the order of Stage
   kCompactionCrcMicros,
   kCompactionDecompressMicros,
@@ -109,10 +110,11 @@ class Statistics {
   // REQUIRES: an ActionScope of the flush is alive on this thread
   void OnFlush(int level, uint64_t bytes, uint64_t micros);
 
-  // "c" was carried out.
+  // "c" was carried out in "micros", and "flush_micros" during which its thread
+  // flushed memtables.
   // REQUIRES: an ActionScope of the compaction is alive on this thread
   void OnCompaction(const Compaction& c, size_t outputs, uint64_t bytes_written,
-                    uint64_t micros);
+                    uint64_t micros, uint64_t flush_micros);
 
   // The only input of "c" was moved down one level.
   void OnTrivialMove(const Compaction& c);
