@@ -30,7 +30,7 @@ enum Ticker {
   kCompactionBytesWritten,
   kCompactionMicros,
   kCompactionFlushMicros,  // not of them: memtables that held them up
-  kCompactionReadMicros,  // the steps, in the order of Stage
+  kCompactionReadMicros,   // the steps, in the order of Stage
   kCompactionCrcMicros,
   kCompactionDecompressMicros,
   kCompactionSortMicros,
