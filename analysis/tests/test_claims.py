@@ -442,6 +442,17 @@ def test_a_knee_is_the_first_point_near_the_best(results_dir, tmp_path, values, 
     assert (row.measured, row.verdict) == (knee, verdict)
 
 
+def test_a_metric_that_rises_to_the_last_point_shows_no_knee(results_dir, tmp_path):
+    values = {1: 50e6, 2: 60e6, 6: 80e6, 10: 99e6}
+    points = {f'{{"upper_mib": {n}}}': value for n, value in values.items()}
+    changed = of_points(
+        results_dir, tmp_path / "t", KNEE["experiment"], "pcp", KNEE["metric"], points
+    )
+    rewrite(changed, tmp_path / "quiet", "noise", lambda frame: frame.assign(floor=0.01))
+    assert judge_one(tmp_path / "quiet", **KNEE, band=(4, 10)).verdict == "inconclusive"
+    assert judge_one(tmp_path / "quiet", **KNEE, band=(8, None)).verdict == "reproduced"
+
+
 def test_a_knee_that_noise_blurs_is_inconclusive(results_dir, tmp_path):
     values = {1: 50e6, 2: 74e6, 6: 80e6, 10: 81e6}
     points = {f'{{"upper_mib": {n}}}': value for n, value in values.items()}

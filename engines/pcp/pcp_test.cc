@@ -383,6 +383,10 @@ TEST_F(PcpTest, SpansTellTheOrderOfTheStages) {
   for (const auto& event : events) {
     ASSERT_GT(event.at("subtasks"), 3);
     EXPECT_EQ(event.at("compute_threads"), 2);
+    EXPECT_LE(event.at("readq_us").get<int64_t>(),
+              event.at("subtasks").get<int64_t>() *
+                  event.at("micros").get<int64_t>());
+    EXPECT_TRUE(event.contains("writeq_us"));
     std::map<std::pair<int, std::string>, std::pair<int64_t, int64_t>> stages;
     for (const auto& span : event.at("spans")) {
       auto& stage = stages[{span.at(0), span.at(1)}];

@@ -191,7 +191,9 @@ void PipelinedRunner::Report(const CompactionPlan& plan,
              member("read_threads", settings.read_threads) +
              member("compute_threads", settings.compute_threads) +
              member("write_threads", settings.write_threads) +
-             member("queue_depth", settings.queue_depth) + "\"spans\": [" +
+             member("queue_depth", settings.queue_depth) +
+             member("readq_us", record.read_queue_us) +
+             member("writeq_us", record.write_queue_us) + "\"spans\": [" +
              spans + "]");
 }
 

@@ -396,7 +396,8 @@ class Knee(MetricCheck):
     """Where in a sweep the metric stops rising: the first point that is nearly as good as the best.
 
     The interval spans where the first such point lies as the noise floor widens or narrows what is
-    nearly as good; points are not widened themselves.
+    nearly as good; points are not widened themselves. A metric that rises to the last point has its
+    knee there or anywhere beyond.
 
     Attributes
     ----------
@@ -425,10 +426,12 @@ class Knee(MetricCheck):
 
         floor = self.floor(results)
         noise = floor or 0.0
+        place = first(self.tolerance)
+        still_rises = place == medians.index[-1]  # and may beyond the sweep
         knee = Estimate(
-            first(self.tolerance),
+            place,
             first(self.tolerance + noise),
-            first(max(self.tolerance - noise, 0)),
+            np.inf if still_rises else first(max(self.tolerance - noise, 0)),
             len(wide),
         )
         remark = f"first of {self.sweep} {_points(wide)} within {self.tolerance:.0%} of the best"
