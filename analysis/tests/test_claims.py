@@ -514,7 +514,7 @@ OF_MODEL = {
     "engine": "pcp",
     "over": {"engine": "scp"},
     "sweep": "entries",
-    "metric": "compaction_bandwidth_bytes_s",
+    "metric": "compaction_only_bandwidth_bytes_s",
     "time": True,
 }
 

@@ -299,9 +299,10 @@ def test_shares_of_steps_and_bandwidths_are_those_of_the_counters(copy):
     steps = ("crc", "decompress", "sort", "compress", "recrc")
     assert [metrics[f"step_{name}_share"] for name in steps] == [0.04, 0.03, 0.2, 0.3, 0.05]
     assert metrics.compaction_bandwidth_bytes_s == 8e7
+    assert metrics.compaction_only_bandwidth_bytes_s == 1e8
     assert metrics.compaction_output_bandwidth_bytes_s == 6.4e7
     assert metrics.subtasks_per_compaction == 6
-    assert (metrics.read_queue_mean, metrics.write_queue_mean) == (2, 0.2)
+    assert (metrics.read_queue_mean, metrics.write_queue_mean) == (2.5, 0.25)
 
 
 def test_an_engine_without_subtasks_has_no_queues(copy):
