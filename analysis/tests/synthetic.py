@@ -278,6 +278,11 @@ class Campaign:
             inserts = self._pcp_phase(point, engine, "memory")
             phases = [inserts, self._settle(inserts)]
             yield "pcp_overhead", point, engine, "memory", phases
+            yield "pcp_alone_overhead", point, engine, "memory", self._alone(inserts)
+        for kind, engine, threads in itertools.product(devices, ("leveldb", "scp", "pcp"), (1, 2)):
+            device = f"{devices[kind]}_balanced"
+            inserts = self._pcp_phase({"threads": threads}, engine, device)
+            yield f"pcp_alone_{kind}_balanced", {"threads": threads}, engine, device, self._alone(inserts)
 
     def _pcp_phase(self, point: dict[str, Any], engine: str, device: str) -> dict[str, Any]:
         """Insert for a while: the steps of compactions in turn, or as their stages overlap."""
@@ -379,6 +384,25 @@ class Campaign:
             stall_us=40000,
             fanout=fanout,
         )
+
+    def _alone(self, inserts: dict[str, Any]) -> list[dict[str, Any]]:
+        """Take the compactions out of inserts, and let them be one that nothing holds up."""
+        counters = {
+            name: value for name, value in inserts["counters"].items() if "compaction" in name
+        }
+        load = inserts | {
+            "name": "load",
+            "counters": inserts["counters"] | dict.fromkeys(counters, 0.0),
+        }
+        compaction = self._settle(inserts) | {
+            "name": "run",
+            "kind": "compact_range",
+            "duration_s": counters["compaction_us"] / 1e6,
+            "counters": dict.fromkeys(inserts["counters"], 0.0)
+            | counters
+            | {"compaction_count": 1, "compaction_flush_us": 0.0},
+        }
+        return [load, compaction]
 
     def _settle(self, load: dict[str, Any]) -> dict[str, Any]:
         """Wait until the compactions that a load left are done: a twentieth of its tables."""

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 
 namespace leveldb {
 
@@ -14,6 +15,10 @@ constexpr int kDeepestQueue = 8;
 
 // What the sub-tasks of a compaction count less than those of the next.
 constexpr double kFading = 0.7;
+
+// Lines of so few sub-tasks are forgotten, so that what was slow once is tried
+// anew.
+constexpr double kForgotten = 0.5;
 
 // A change has to promise so much less time.
 constexpr double kWorthwhile = 0.97;
@@ -82,8 +87,10 @@ PipelineTuner::Choice PipelineTuner::Choose(uint64_t bytes) {
   }
   choice_.queue_depth =
       std::clamp(static_cast<int>(std::ceil(2 * deviation)), 1, kDeepestQueue);
-  for (auto& [threads, lines] : lines_) {
-    for (Line& line : lines.stage) line.Fade();
+  for (auto i = lines_.begin(); i != lines_.end();) {
+    for (Line& line : i->second.stage) line.Fade();
+    const bool is_forgotten = i->second.stage[kRead].n < kForgotten;
+    i = is_forgotten ? lines_.erase(i) : std::next(i);
   }
   return choice_;
 }

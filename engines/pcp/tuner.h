@@ -16,7 +16,7 @@ namespace leveldb {
 // (equation 6 with filling and draining the pipeline).  It goes one step at a
 // time, to twice or half the bytes, one thread more or less, so that it never
 // believes a line far from where it was drawn; a number of threads that was
-// never tried is expected to do as the next one that was.
+// not tried, or not lately, is expected to do as the next one that was.
 class PipelineTuner {
  public:
   struct Choice {

@@ -14,12 +14,14 @@ namespace {
 struct Machine {
   double read_each, read, compute, write_each, write;
   int processors;
+  double crowding = 1;  // 2: threads beyond the processors slow each other down
 
   double Read(double mib) const { return read_each + read * mib; }
   double Write(double mib) const { return write_each + write * mib; }
   // Threads beyond the processors take turns.
   double Compute(double mib, int threads) const {
-    return compute * mib * std::max(1.0, 1.0 * threads / processors);
+    const double share = std::max(1.0, 1.0 * threads / processors);
+    return compute * mib * std::pow(share, crowding);
   }
   double Total(double mib, const PipelineTuner::Choice& choice) const {
     const double size =
@@ -34,19 +36,20 @@ struct Machine {
 
 constexpr double kCompactionMiB = 24;
 
-double TimeAfter(const Machine& machine, int compactions) {
-  PipelineTuner tuner({512 << 10, 1, 2}, 4);
+// Time of the last one of so many compactions.
+double TimeAfter(const Machine& machine, int compactions,
+                 PipelineTuner* tuner) {
   PipelineTuner::Choice choice{};
   for (int i = 0; i < compactions; i++) {
-    choice = tuner.Choose(static_cast<uint64_t>(kCompactionMiB * (1 << 20)));
+    choice = tuner->Choose(static_cast<uint64_t>(kCompactionMiB * (1 << 20)));
     const double size = static_cast<double>(choice.subtask_bytes) / (1 << 20);
     for (double left = kCompactionMiB; left > 0; left -= size) {
       // The last one is smaller, as in most compactions.
       const double mib = std::min(size, std::max(left - 0.1, 0.1));
-      tuner.Learn(static_cast<uint64_t>(mib * (1 << 20)),
-                  std::lround(machine.Read(mib)),
-                  std::lround(machine.Compute(mib, choice.compute_threads)),
-                  std::lround(machine.Write(mib)));
+      tuner->Learn(static_cast<uint64_t>(mib * (1 << 20)),
+                   std::lround(machine.Read(mib)),
+                   std::lround(machine.Compute(mib, choice.compute_threads)),
+                   std::lround(machine.Write(mib)));
     }
   }
   return machine.Total(kCompactionMiB, choice);
@@ -71,8 +74,18 @@ TEST(PipelineTuner, ComesWithinFivePercentOfTheBestFixedChoice) {
       {50, 100, 10000, 50, 100, 1},          // one processor
   };
   for (const Machine& machine : machines) {
-    EXPECT_LE(TimeAfter(machine, 12), 1.05 * Best(machine)) << machine.read;
+    PipelineTuner tuner({512 << 10, 1, 2}, 4);
+    EXPECT_LE(TimeAfter(machine, 12, &tuner), 1.05 * Best(machine))
+        << machine.read;
   }
+}
+
+TEST(PipelineTuner, TriesAnewWhatWasSlowOnce) {
+  const Machine busy{100, 1000, 10000, 100, 1000, 1, 2};
+  const Machine idle{100, 1000, 10000, 100, 1000, 2};
+  PipelineTuner tuner({512 << 10, 1, 2}, 2);
+  TimeAfter(busy, 6, &tuner);
+  EXPECT_LE(TimeAfter(idle, 30, &tuner), 1.05 * Best(idle));
 }
 
 TEST(PipelineTuner, BeginsWithTheChoiceGiven) {
