@@ -273,7 +273,8 @@ class Campaign:
             device = "sata_ssd_balanced"
             phases = [self._pcp_phase({}, engine, device)]
             yield f"{engine}_noise", {"copy": copy}, engine, device, phases
-        for engine, size in itertools.product(("leveldb", "scp", "pcp"), (100, 1024)):
+        stock = ("leveldb", "leveldb_checked")
+        for engine, size in itertools.product((*stock, "scp", "pcp"), (100, 1024)):
             point = {"value_bytes": size}
             inserts = self._pcp_phase(point, engine, "memory")
             phases = [inserts, self._settle(inserts)]
@@ -282,7 +283,8 @@ class Campaign:
         for kind, engine, threads in itertools.product(devices, ("leveldb", "scp", "pcp"), (1, 2)):
             device = f"{devices[kind]}_balanced"
             inserts = self._pcp_phase({"threads": threads}, engine, device)
-            yield f"pcp_alone_{kind}_balanced", {"threads": threads}, engine, device, self._alone(inserts)
+            alone = self._alone(inserts)
+            yield f"pcp_alone_{kind}_balanced", {"threads": threads}, engine, device, alone
 
     def _pcp_phase(self, point: dict[str, Any], engine: str, device: str) -> dict[str, Any]:
         """Insert for a while: the steps of compactions in turn, or as their stages overlap."""
@@ -307,7 +309,7 @@ class Campaign:
         if engine in ("pcp", "pcp_adaptive", "ldc_pcp"):
             total = (compute + device_us + (number - 1) * overlapped) / number * 1.03
         else:
-            total = (compute + device_us) * (0.97 if engine == "leveldb" else 1)
+            total = (compute + device_us) * (0.97 if engine.startswith("leveldb") else 1)
         count = round(megabytes / point.get("upper_mib", 4) / 3)
         operations = round(written / pair)
         throughput = self._around(1e6 * operations / (3 * operations + 0.9 * total), 0.2)
