@@ -42,7 +42,7 @@ STEPS = {
     "compaction_recrc_us": 240,
 }
 DEVICE_STEPS = {"sata_ssd": (1230, 1520), "hdd_7200": (5210, 2130), "memory": (40, 40)}
-TREES = {"leveldb": "3f9a1c52", "pristine": "77e0b1d4"}
+TREES = {"leveldb": "3f9a1c52", "leveldb_checked": "3f9a1c52", "pristine": "77e0b1d4"}
 TREES |= dict.fromkeys(PIPELINES, "ab12cd34")
 TREES |= {"ldc": "5d1c0a77", "ldc_adaptive": "5d1c0a77", "ldc_release": "5d1c0a77"}
 DEVICES: dict[str, dict[str, Any]] = {

@@ -307,7 +307,7 @@ def test_gains_are_drawn_by_both_definitions_of_bandwidth(drawings, directories)
     gain = ours.groupby("series").value.median()
     # Steps in turn stand still for flushes, a tenth of the time; the pipeline never does.
     without = gain["the same, but SCP's without flushes"]
-    assert gain["compaction bandwidth"] == pytest.approx(1.1 * without)
+    assert gain["compaction bandwidth"] == pytest.approx(1.1 * without, rel=0.03)
     assert set(gain.index) - {"throughput"} == {
         "compaction bandwidth",
         "the same, but SCP's without flushes",

@@ -170,7 +170,7 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
             "device: hdd_7200\n",
             "pcp_disks_hdd.members: goes with a device of kind raid0, which hdd_7200 is not",
         ),
-        ("experiments", "processors: 1", "processors: 0", "pcp_overhead.processors"),
+        ("experiments", "processors: 1", "processors: 0", "pcp_alone_overhead.processors"),
     ],
 )
 def test_a_wrong_declaration_is_told_by_file_and_key(

@@ -45,10 +45,10 @@ def pipeline_speedups(
 ) -> rows.Drawing:
     """Draw what the pipeline gains over steps in turn, and the ideal gain, a panel per experiment.
 
-    Gains of all metrics that the figure does not leave out are paired by repetition. Bandwidth counts from a compaction's beginning to its end, and,
-    to the pipeline's disadvantage, without the flushes for which steps in turn stand still. The
-    ideal takes the measured times of the steps in turn: as the paper has it, and with reads and
-    writes on one device (E26).
+    Gains are paired by repetition, those of all metrics unless the figure names some. Bandwidth
+    counts from a compaction's beginning to its end, and, to the pipeline's disadvantage, without
+    the flushes for which steps in turn stand still. The ideal takes the measured times of the
+    steps in turn: as the paper has it, and with reads and writes on one device (E26).
     """
     along = along_of(entry)
     figure, panels = style.new_figure(
