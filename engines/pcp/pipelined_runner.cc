@@ -157,13 +157,18 @@ PipelineTuner::Choice PipelinedRunner::Choose(const Compaction& c) {
 void PipelinedRunner::Learn(const CompactionPlan& plan,
                             const PipelineRecord& record) {
   std::vector<std::array<int64_t, 3>> micros(plan.subtasks().size());
+  int64_t end_us = 0;
   for (const StageSpan& span : record.spans) {
     micros[span.subtask][span.stage] += span.end_us - span.begin_us;
+    end_us = std::max(end_us, span.end_us);
   }
+  uint64_t bytes = 0;
   for (size_t i = 0; i < micros.size(); i++) {
     tuner_->Learn(plan.subtasks()[i].bytes, micros[i][StageSpan::kRead],
                   micros[i][StageSpan::kCompute], micros[i][StageSpan::kWrite]);
+    bytes += plan.subtasks()[i].bytes;
   }
+  tuner_->LearnWhole(bytes, end_us);
 }
 
 void PipelinedRunner::Report(const CompactionPlan& plan,

@@ -20,6 +20,9 @@ constexpr double kFading = 0.7;
 // anew.
 constexpr double kForgotten = 0.5;
 
+// Compactions after which a setting is worth another try.
+constexpr int kOld = 32;
+
 // A change has to promise so much less time.
 constexpr double kWorthwhile = 0.97;
 
@@ -63,8 +66,17 @@ PipelineTuner::PipelineTuner(const Choice& first, int max_compute_threads)
 PipelineTuner::Choice PipelineTuner::Choose(uint64_t bytes) {
   if (lines_.empty()) return choice_;
   const Choice last = choice_;
+  const auto known = excess_.find({last.subtask_bytes, last.compute_threads});
+  const double usual =
+      known == excess_.end() ? 0 : known->second.micros_per_subtask;
+  const auto predict = [&](const Setting& setting) {
+    const auto own = excess_.find(setting);
+    return Equation6(bytes, setting) +
+           Subtasks(bytes, setting) *
+               (own == excess_.end() ? usual : own->second.micros_per_subtask);
+  };
   double best =
-      kWorthwhile * Predict(bytes, last.subtask_bytes, last.compute_threads);
+      kWorthwhile * predict({last.subtask_bytes, last.compute_threads});
   for (const uint64_t subtask_bytes :
        {last.subtask_bytes / 2, last.subtask_bytes, last.subtask_bytes * 2}) {
     if (subtask_bytes < kSmallestSubtask || subtask_bytes > kLargestSubtask) {
@@ -73,7 +85,7 @@ PipelineTuner::Choice PipelineTuner::Choose(uint64_t bytes) {
     for (int threads = std::max(1, last.compute_threads - 1);
          threads <= std::min(max_compute_threads_, last.compute_threads + 1);
          threads++) {
-      const double time = Predict(bytes, subtask_bytes, threads);
+      const double time = predict({subtask_bytes, threads});
       if (time >= best) continue;
       best = time;
       choice_.subtask_bytes = subtask_bytes;
@@ -92,6 +104,9 @@ PipelineTuner::Choice PipelineTuner::Choose(uint64_t bytes) {
     const bool is_forgotten = i->second.stage[kRead].n < kForgotten;
     i = is_forgotten ? lines_.erase(i) : std::next(i);
   }
+  for (auto i = excess_.begin(); i != excess_.end();) {
+    i = ++i->second.age > kOld ? excess_.erase(i) : std::next(i);
+  }
   return choice_;
 }
 
@@ -103,6 +118,18 @@ void PipelineTuner::Learn(uint64_t bytes, int64_t read_us, int64_t compute_us,
   stages[kRead].Add(x, static_cast<double>(read_us));
   stages[kCompute].Add(x, static_cast<double>(compute_us));
   stages[kWrite].Add(x, static_cast<double>(write_us));
+}
+
+void PipelineTuner::LearnWhole(uint64_t bytes, int64_t micros) {
+  if (bytes == 0 || lines_.empty()) return;
+  const Setting setting{choice_.subtask_bytes, choice_.compute_threads};
+  const double beyond =
+      (static_cast<double>(micros) - Equation6(bytes, setting)) /
+      Subtasks(bytes, setting);
+  const auto [excess, is_new] = excess_.try_emplace(setting, Excess{beyond, 0});
+  if (!is_new) {
+    excess->second = {(excess->second.micros_per_subtask + beyond) / 2, 0};
+  }
 }
 
 const PipelineTuner::Lines& PipelineTuner::NearestLines(
@@ -117,11 +144,16 @@ const PipelineTuner::Lines& PipelineTuner::NearestLines(
   return nearest->second;
 }
 
-double PipelineTuner::Predict(uint64_t bytes, uint64_t subtask_bytes,
-                              int compute_threads) const {
+double PipelineTuner::Subtasks(uint64_t bytes, const Setting& setting) {
+  return std::max(
+      1.0, static_cast<double>(bytes) / static_cast<double>(setting.first));
+}
+
+double PipelineTuner::Equation6(uint64_t bytes, const Setting& setting) const {
+  const auto [subtask_bytes, compute_threads] = setting;
   const Line* const stages = NearestLines(compute_threads).stage;
   const double size = static_cast<double>(std::min(bytes, subtask_bytes));
-  const double n = static_cast<double>(bytes) / size;
+  const double n = Subtasks(bytes, setting);
   const double read = stages[kRead].At(size);
   const double compute = stages[kCompute].At(size);
   const double write = stages[kWrite].At(size);

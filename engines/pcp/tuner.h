@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 
 namespace leveldb {
 
@@ -13,10 +14,12 @@ namespace leveldb {
 // For each number of compute threads that was tried it fits a line to the times
 // of each stage, a + b x bytes, and predicts from it
 //   T = read + compute + write + (n - 1) max(read, compute / threads, write)
-// (equation 6 with filling and draining the pipeline).  It goes one step at a
-// time, to twice or half the bytes, one thread more or less, so that it never
-// believes a line far from where it was drawn; a number of threads that was
-// not tried, or not lately, is expected to do as the next one that was.
+// (equation 6 with filling and draining the pipeline), and for each sub-task
+// what the last compactions under the same setting took beyond it: handing
+// sub-tasks on, and waiting for a processor, are in no stage.  It goes one step
+// at a time, to twice or half the bytes, one thread more or less, so that it
+// never believes a line far from where it was drawn.  What was not tried lately
+// is expected to do as the setting next to it.
 class PipelineTuner {
  public:
   struct Choice {
@@ -35,6 +38,10 @@ class PipelineTuner {
   void Learn(uint64_t bytes, int64_t read_us, int64_t compute_us,
              int64_t write_us);
 
+  // The compaction of the last choice, whose sub-tasks are learnt, read "bytes"
+  // and took so many microseconds.
+  void LearnWhole(uint64_t bytes, int64_t micros);
+
  private:
   enum { kRead, kCompute, kWrite, kNumStages };
 
@@ -51,13 +58,21 @@ class PipelineTuner {
     Line stage[kNumStages];
   };
 
+  // What compactions under a setting took beyond equation 6.
+  struct Excess {
+    double micros_per_subtask;
+    int age;  // in compactions
+  };
+  using Setting = std::pair<uint64_t, int>;  // bytes, compute threads
+
   const Lines& NearestLines(int compute_threads) const;
-  double Predict(uint64_t bytes, uint64_t subtask_bytes,
-                 int compute_threads) const;
+  static double Subtasks(uint64_t bytes, const Setting& setting);
+  double Equation6(uint64_t bytes, const Setting& setting) const;
 
   const int max_compute_threads_;
   Choice choice_;
   std::map<int, Lines> lines_;  // by compute threads
+  std::map<Setting, Excess> excess_;
 };
 
 }  // namespace leveldb

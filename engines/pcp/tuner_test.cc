@@ -15,6 +15,7 @@ struct Machine {
   double read_each, read, compute, write_each, write;
   int processors;
   double crowding = 1;  // 2: threads beyond the processors slow each other down
+  double handing_on = 0;  // from stage to stage, in no stage's time
 
   double Read(double mib) const { return read_each + read * mib; }
   double Write(double mib) const { return write_each + write * mib; }
@@ -28,7 +29,7 @@ struct Machine {
         std::min(mib, static_cast<double>(choice.subtask_bytes) / (1 << 20));
     const double n = std::ceil(mib / size);
     const double compute_time = Compute(size, choice.compute_threads);
-    return Read(size) + compute_time + Write(size) +
+    return Read(size) + compute_time + Write(size) + n * handing_on +
            (n - 1) * std::max({Read(size), Write(size),
                                compute_time / choice.compute_threads});
   }
@@ -51,6 +52,8 @@ double TimeAfter(const Machine& machine, int compactions,
                    std::lround(machine.Compute(mib, choice.compute_threads)),
                    std::lround(machine.Write(mib)));
     }
+    tuner->LearnWhole(static_cast<uint64_t>(kCompactionMiB * (1 << 20)),
+                      std::lround(machine.Total(kCompactionMiB, choice)));
   }
   return machine.Total(kCompactionMiB, choice);
 }
@@ -72,6 +75,7 @@ TEST(PipelineTuner, ComesWithinFivePercentOfTheBestFixedChoice) {
       {40000, 8000, 10000, 13000, 8000, 2},  // a disk that seeks
       {2000, 500, 10000, 2000, 500, 8},      // bound by computation, processors
       {50, 100, 10000, 50, 100, 1},          // one processor
+      {100, 2000, 6000, 100, 3000, 2, 1, 900},  // slow to hand on
   };
   for (const Machine& machine : machines) {
     PipelineTuner tuner({512 << 10, 1, 2}, 4);
