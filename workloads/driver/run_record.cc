@@ -34,8 +34,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Accounts of the same bytes may differ by this much: by buffers that are full
-// at different times, by files that only one account covers, and by a request
-// that is under way where a phase ends: half a megabyte of a pipeline's.
+// at different times, by files that only one account covers, and by what is
+// written while they are read one after the other at both ends of a phase.
 constexpr double kAccountTolerance = 0.02;
 constexpr int64_t kAccountToleranceBytes = 2 << 20;
 
