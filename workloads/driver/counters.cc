@@ -1,12 +1,13 @@
 #include "driver/counters.h"
 
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <utility>
+
+#include "driver/run_directory.h"
 
 namespace recompact {
 
@@ -45,11 +46,6 @@ void ReadTables(Store* store, EngineState* state) {
     }
   }
   state->space["live_bytes"] = live_bytes;
-}
-
-int64_t FileBytes(const std::string& path) {
-  struct stat file;
-  return ::stat(path.c_str(), &file) == 0 ? file.st_size : 0;
 }
 
 int64_t Microseconds(const struct timeval& time) {
@@ -96,12 +92,11 @@ ProcessCounters ReadProcessCounters() {
 }
 
 CounterSource::CounterSource(Store* store, DeviceEnv* env,
-                             const Progress* progress,
-                             std::string event_log_path)
+                             const Progress* progress, std::string output)
     : store_(store),
       env_(env),
       progress_(progress),
-      event_log_path_(std::move(event_log_path)) {}
+      output_(std::move(output)) {}
 
 Counters CounterSource::Take() {
   Counters counters = before_reopen_;
@@ -116,7 +111,7 @@ Counters CounterSource::Take() {
   const ProcessCounters process = ReadProcessCounters();
   if (process.has_io) {
     counters["process_write_bytes"] =
-        process.write_bytes - FileBytes(event_log_path_);
+        process.write_bytes - static_cast<int64_t>(DirectoryBytes(output_));
     counters["process_read_bytes"] =
         process.read_bytes - static_cast<int64_t>(totals.trace_bytes);
   }

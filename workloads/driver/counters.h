@@ -46,10 +46,10 @@ ProcessCounters ReadProcessCounters();
 // closed and opened; but device_max_lag_us is since the last Take().
 class CounterSource {
  public:
-  // All must outlive the source.  What the process writes to the file
-  // "event_log_path" is not part of its write bytes.
+  // All must outlive the source.  What the process writes to the directory
+  // "output" is not part of its write bytes.
   CounterSource(Store* store, DeviceEnv* env, const Progress* progress,
-                std::string event_log_path);
+                std::string output);
 
   Counters Take();
 
@@ -60,7 +60,7 @@ class CounterSource {
   Store* const store_;
   DeviceEnv* const env_;
   const Progress* const progress_;
-  const std::string event_log_path_;
+  const std::string output_;
   Counters before_reopen_;  // Of the engine, until it was last closed
 };
 

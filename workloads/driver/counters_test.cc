@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "driver/test_directory.h"
 #include "gtest/gtest.h"
 
 namespace recompact {
@@ -79,12 +80,29 @@ TEST(CountersTest, EngineCountersGoOnOverReopen) {
   DeviceEnv env(leveldb::Env::Default(), DeviceParameters(), 1, "/none",
                 Clock::Monotonic());
   Progress progress(1);
-  CounterSource source(&store, &env, &progress, "/none/events.jsonl");
+  CounterSource source(&store, &env, &progress, "/none");
   store.properties["recompact.stats"] = R"({"flush_count": 5})";
   const Counters before = source.Take();
   source.BeforeReopen();
   store.properties["recompact.stats"] = R"({"flush_count": 2})";
   EXPECT_EQ(Difference(before, source.Take())["flush_count"], 2);
+}
+
+TEST(CountersTest, ResultsAreNotWhatTheEngineWrote) {
+  PropertyStore store;
+  DeviceEnv env(leveldb::Env::Default(), DeviceParameters(), 1, "/none",
+                Clock::Monotonic());
+  Progress progress(1);
+  TestDirectory output, elsewhere;
+  CounterSource source(&store, &env, &progress, output.path());
+  const std::string bytes(100000, 'x');
+  const Counters before = source.Take();
+  if (before.count("process_write_bytes") == 0) GTEST_SKIP();
+  WriteText(output.File("latency.load.f32"), bytes);
+  const Counters between = source.Take();
+  EXPECT_EQ(Difference(before, between)["process_write_bytes"], 0);
+  WriteText(elsewhere.File("000005.ldb"), bytes);
+  EXPECT_EQ(Difference(between, source.Take())["process_write_bytes"], 100000);
 }
 
 }  // namespace

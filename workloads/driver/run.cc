@@ -82,6 +82,8 @@ Status Run::Perform() {
   }
   if (!status.ok()) return status;
   result_.wall_s = (NowNs() - start_ns) * 1e-9;
+  WaitIdle();
+  result_.counters = Difference(counters_at_open_, counters_->Take());
   // The engine ends its event log; the record, which says that all is there,
   // comes after it.
   store_.reset();
@@ -221,15 +223,22 @@ Status Run::OpenStore() {
   env_ = std::make_unique<DeviceEnv>(&spread_env_, spec_.device,
                                      spec_.scale_factor, database_,
                                      Clock::Monotonic(), spec_.direct_io);
+  // Of the counters only those of the process began before.
+  counters_at_open_ = {
+      {"process_write_bytes", ReadProcessCounters().write_bytes}};
   Status status =
       OpenLevelDbStore(database_, spec_.engine_options, event_log_path_,
                        spec_.path, env_.get(), &store_);
   if (!status.ok()) return status;
-  counters_ = std::make_unique<CounterSource>(store_.get(), env_.get(),
-                                              progress_.get(), event_log_path_);
+  counters_ = std::make_unique<CounterSource>(
+      store_.get(), env_.get(), progress_.get(), output_directory_);
   timeline_ = std::make_unique<Timeline>(
       store_.get(), env_.get(), progress_.get(), spec_.timeline_interval_ms);
   return status;
+}
+
+void Run::WaitIdle() {
+  while (!store_->Idle()) std::this_thread::sleep_for(kIdlePoll);
 }
 
 void Run::BeginMeasuring(const Phase& phase) {
@@ -252,12 +261,14 @@ Status Run::RunPhase(const Phase& phase, PhaseResult* result) {
   result->phase = &phase;
   if (phase.kind == Phase::Kind::kReplay) return ReplayPhase(phase, result);
   Status status;
+  // What a compaction wrote that is given up is in no account of the engine.
+  if (phase.kind == Phase::Kind::kReopen) WaitIdle();
   BeginMeasuring(phase);
   switch (phase.kind) {
     case Phase::Kind::kReplay:
       break;
     case Phase::Kind::kWaitIdle:
-      while (!store_->Idle()) std::this_thread::sleep_for(kIdlePoll);
+      WaitIdle();
       break;
     case Phase::Kind::kCompactRange:
       store_->CompactAll();

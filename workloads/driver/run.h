@@ -50,6 +50,7 @@ class Run {
 
   Status RunPhase(const Phase& phase, PhaseResult* result);
   Status ReplayPhase(const Phase& phase, PhaseResult* result);
+  void WaitIdle();
   // Begins and ends the part of a phase that is measured.
   void BeginMeasuring(const Phase& phase);
   void EndMeasuring(PhaseResult* result);
@@ -72,6 +73,7 @@ class Run {
   std::unique_ptr<CounterSource> counters_;
   std::unique_ptr<Timeline> timeline_;
 
+  Counters counters_at_open_;
   int64_t begin_ns_ = 0;
   Counters counters_at_begin_;
   Totals totals_at_begin_;

@@ -33,11 +33,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Accounts of the same bytes may differ by this much: by buffers that are full
-// at different times, by files that only one account covers, and by what is
-// written while they are read one after the other at both ends of a phase.
+// Accounts of the same bytes may differ by this much, by files that only one
+// account covers.
 constexpr double kAccountTolerance = 0.02;
-constexpr int64_t kAccountToleranceBytes = 2 << 20;
+constexpr int64_t kAccountToleranceBytes = 256 << 10;
 
 // A run whose threads together lost more than this share of its time because
 // the host woke them later than could be paid back did not see the model.
@@ -121,16 +120,13 @@ int64_t PeakRssBytes() {
   return std::strtoll(kilobytes.c_str(), nullptr, 10) << 10;
 }
 
-// The sum over the phases of the counters with these names; -1 if a phase does
-// not have one of them.
-int64_t Sum(const RunResult& result, std::vector<const char*> names) {
+// The sum of the counters with these names; -1 if one of them is not there.
+int64_t Sum(const Counters& counters, std::vector<const char*> names) {
   int64_t sum = 0;
-  for (const PhaseResult& phase : result.phases) {
-    for (const char* name : names) {
-      const auto counter = phase.counters.find(name);
-      if (counter == phase.counters.end()) return -1;
-      sum += counter->second;
-    }
+  for (const char* name : names) {
+    const auto counter = counters.find(name);
+    if (counter == counters.end()) return -1;
+    sum += counter->second;
   }
   return sum;
 }
@@ -146,11 +142,11 @@ std::string Percent(double share) {
 std::vector<std::string> SuspectReasons(const RunResult& result) {
   std::vector<std::string> reasons;
   const int64_t engine = Sum(
-      result,
+      result.counters,
       {"table_bytes_written", "wal_bytes_written", "manifest_bytes_written"});
-  const int64_t process = Sum(result, {"process_write_bytes"});
+  const int64_t process = Sum(result.counters, {"process_write_bytes"});
   const int64_t device =
-      Sum(result, {"device_write_bytes", "device_unsubmitted_bytes"});
+      Sum(result.counters, {"device_write_bytes", "device_unsubmitted_bytes"});
   int64_t least = device, most = device;
   for (const int64_t account : {engine, process}) {
     if (account < 0) continue;  // Nobody kept it
@@ -168,15 +164,14 @@ std::vector<std::string> SuspectReasons(const RunResult& result) {
         std::to_string(device));
   }
   double duration_s = 0;
+  double lost_s = 0;
   int64_t max_lag_us = 0;
   for (const PhaseResult& phase : result.phases) {
     duration_s += phase.duration_s;
-    const auto lag = phase.counters.find("device_max_lag_us");
-    if (lag != phase.counters.end()) {
-      max_lag_us = std::max(max_lag_us, lag->second);
-    }
+    lost_s += Sum(phase.counters, {"device_lost_us"}) * 1e-6;
+    max_lag_us =
+        std::max(max_lag_us, Sum(phase.counters, {"device_max_lag_us"}));
   }
-  const double lost_s = Sum(result, {"device_lost_us"}) * 1e-6;
   if (lost_s > kLostTimeTolerance * duration_s) {
     reasons.push_back("the host could not keep up with the device model: " +
                       Percent(lost_s / duration_s) +

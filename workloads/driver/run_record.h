@@ -40,6 +40,7 @@ struct RunResult {
   std::string file_system;
   std::vector<MountResult> mounts;
   std::vector<PhaseResult> phases;
+  Counters counters;  // Over the whole run, until nothing was being written
 };
 
 // Why the numbers of a run should not be trusted, one sentence each: the
