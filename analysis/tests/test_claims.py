@@ -422,6 +422,15 @@ def of_points(results_dir, out, experiment, engine, metric, values):
     return rewrite(results_dir, out, "runs", change)
 
 
+def bandwidths(results_dir, tmp_path, values, floor):
+    """Give the four sizes of a compaction other bandwidths, and time a noise floor."""
+    points = {f'{{"upper_mib": {n}}}': v for n, v in zip((1, 2, 6, 10), values, strict=True)}
+    changed = of_points(
+        results_dir, tmp_path / "t", KNEE["experiment"], "pcp", KNEE["metric"], points
+    )
+    return rewrite(changed, tmp_path / "floor", "noise", lambda frame: frame.assign(floor=floor))
+
+
 @pytest.mark.parametrize(
     ("values", "knee", "verdict"),
     [
@@ -432,35 +441,20 @@ def of_points(results_dir, out, experiment, engine, metric, values):
     ],
 )
 def test_a_knee_is_the_first_point_near_the_best(results_dir, tmp_path, values, knee, verdict):
-    points = {f'{{"upper_mib": {n}}}': v for n, v in zip((1, 2, 6, 10), values, strict=True)}
-    changed = of_points(
-        results_dir, tmp_path / "t", KNEE["experiment"], "pcp", KNEE["metric"], points
-    )
-    noise = tmp_path / "quiet"
-    rewrite(changed, noise, "noise", lambda frame: frame.assign(floor=0.01))
-    row = judge_one(noise, **KNEE, band=(4, 8))
+    quiet = bandwidths(results_dir, tmp_path, values, floor=0.01)
+    row = judge_one(quiet, **KNEE, band=(4, 8))
     assert (row.measured, row.verdict) == (knee, verdict)
 
 
 def test_a_metric_that_rises_to_the_last_point_shows_no_knee(results_dir, tmp_path):
-    values = {1: 50e6, 2: 60e6, 6: 80e6, 10: 99e6}
-    points = {f'{{"upper_mib": {n}}}': value for n, value in values.items()}
-    changed = of_points(
-        results_dir, tmp_path / "t", KNEE["experiment"], "pcp", KNEE["metric"], points
-    )
-    rewrite(changed, tmp_path / "quiet", "noise", lambda frame: frame.assign(floor=0.01))
-    assert judge_one(tmp_path / "quiet", **KNEE, band=(4, 10)).verdict == "inconclusive"
-    assert judge_one(tmp_path / "quiet", **KNEE, band=(8, None)).verdict == "reproduced"
+    quiet = bandwidths(results_dir, tmp_path, (50e6, 60e6, 80e6, 99e6), floor=0.01)
+    assert judge_one(quiet, **KNEE, band=(4, 10)).verdict == "inconclusive"
+    assert judge_one(quiet, **KNEE, band=(8, None)).verdict == "reproduced"
 
 
 def test_a_knee_that_noise_blurs_is_inconclusive(results_dir, tmp_path):
-    values = {1: 50e6, 2: 74e6, 6: 80e6, 10: 81e6}
-    points = {f'{{"upper_mib": {n}}}': value for n, value in values.items()}
-    changed = of_points(
-        results_dir, tmp_path / "t", KNEE["experiment"], "pcp", KNEE["metric"], points
-    )
-    rewrite(changed, tmp_path / "loud", "noise", lambda frame: frame.assign(floor=0.06))
-    row = judge_one(tmp_path / "loud", **KNEE, band=(4, 8))
+    loud = bandwidths(results_dir, tmp_path, (50e6, 74e6, 80e6, 81e6), floor=0.06)
+    row = judge_one(loud, **KNEE, band=(4, 8))
     assert (row.verdict, row.low, row.high) == ("inconclusive", 2, 10)
 
 
