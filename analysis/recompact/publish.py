@@ -145,7 +145,9 @@ def note_costs(published: Path, folder: Path, disk: Sequence[Path]) -> None:
     Minutes are those of the measured phases; disk is what the given files and folders hold now.
     """
     runs = tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS)
-    durations = runs[runs.metric == "duration_s"]
+    # Streams run beside their phase, and debts are told once more with what left them.
+    once = ~runs.phase.str.contains("[.+]")
+    durations = runs[(runs.metric == "duration_s") & once]
     paths = (path for top in disk for path in (top, *top.rglob("*")))
     held = sum(path.stat().st_size for path in paths if path.is_file())
     row = [

@@ -48,7 +48,10 @@ class TraceWriterTest {
     "core, sequential",
     "core, exponential",
     "zipf, zipfian",
-    "zipf, ycsb_zipfian"
+    "zipf, ycsb_zipfian",
+    "latest, uniform",
+    "latest, zipfian",
+    "latest, rangehot"
   })
   void bytesFollowFromSpecificationAndSeed(String workloadClass, String distribution)
       throws IOException {
@@ -62,7 +65,7 @@ class TraceWriterTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"core", "zipf"})
+  @ValueSource(strings = {"core", "zipf", "latest"})
   void theLoadInsertsEveryKeyInOrder(String workloadClass) throws IOException {
     specify(workloadClass, "zipfian", "\"read\": 1");
     Trace trace = Trace.read(write("load", "1"));
@@ -318,7 +321,7 @@ class TraceWriterTest {
     return switch (entry.operation()) {
       case INSERT, UPDATE -> entry.length() == 1000;
       case SCAN -> entry.length() >= 1 && entry.length() <= 200;
-      case READ, DELETE -> entry.length() == 0;
+      case READ, READ_RECENT, DELETE -> entry.length() == 0;
     };
   }
 
