@@ -33,6 +33,7 @@ DB_BENCH_SEED = 1001  # of the first thread of the first benchmark
 LEHMER_MULTIPLIER, LEHMER_MODULUS = 16807, 2**31 - 1  # of LevelDB's Random
 
 CASTAGNOLI = 0x82F63B78
+TRACE_VERSION = 2
 HEADER = struct.Struct("<8sIIQQQI")
 RECORD = struct.Struct("<QIB3x")
 UPDATE = 2
@@ -80,10 +81,11 @@ def db_bench_keys(operations: int) -> list[int]:
 
 
 def write_trace(path: Path, keys: list[int], value_bytes: int, key_count: int) -> None:
-    """Write a trace of updates; the format is in workloads/driver/README.md."""
+    """Write a trace of updates; the format is in the trace writer's TraceFile."""
     records = b"".join(RECORD.pack(key, value_bytes, UPDATE) for key in keys)
     header = HEADER.pack(
-        b"RCTRACE\0", 1, RECORD.size, len(keys), DB_BENCH_SEED, key_count, crc32c(records)
+        *(b"RCTRACE\0", TRACE_VERSION, RECORD.size),
+        *(len(keys), DB_BENCH_SEED, key_count, crc32c(records)),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(header + struct.pack("<I", crc32c(header)) + bytes(16) + records)

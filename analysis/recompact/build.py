@@ -16,6 +16,8 @@ SEAM_SOURCES = (
     "seams/engine_property.cc",
     "seams/invariants.cc",
     "seams/obsolete_files.cc",
+    "seams/open_tables.cc",
+    "seams/sorted_runs.cc",
     "seams/statistics.cc",
     "seams/table_parts.cc",
     "seams/tree_format.cc",

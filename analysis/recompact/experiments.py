@@ -15,10 +15,14 @@ ROOT = Path(__file__).resolve().parents[2]
 Scalar = bool | int | float | str
 OptionName = Literal[
     "adaptive_pipeline",
+    "aggressive_compaction",
     "block_cache_bytes",
     "block_restart_interval",
     "block_size",
     "bloom_bits_per_key",
+    "buffer_asks_tree_filters",
+    "buffer_levels",
+    "buffer_trim",
     "compaction_input_bytes",
     "compression",
     "compute_threads",
@@ -47,9 +51,11 @@ OptionName = Literal[
     "slice_link_bytes_percent",
     "slice_link_threshold",
     "subtask_bytes",
+    "tables_stay_open",
     "track_obsolete_files",
     "user_key_aligned_outputs",
     "write_buffer_size",
+    "write_pause_us",
     "write_threads",
 ]
 ScaleName = Literal["smoke", "small", "paper"]
@@ -98,6 +104,14 @@ class Variant(Declaration):
     marker: str
 
 
+class HotRange(Declaration):
+    """A range of keys, as shares of all keys, and the proportion of reads that go elsewhere."""
+
+    start: float = Field(ge=0, lt=1)
+    fraction: float = Field(gt=0, le=1)
+    elsewhere: float = Field(ge=0, lt=1)
+
+
 class Workload(Declaration):
     """What YCSB draws: the mix of operations and the distribution of keys."""
 
@@ -107,21 +121,39 @@ class Workload(Declaration):
         Literal["insert", "update", "read", "scan", "delete", "readmodifywrite"],
         Annotated[float, Field(gt=0, le=1)],
     ]
-    distribution: Literal["sequential", "uniform", "zipfian", "latest", "zipf", "ycsb_zipfian"]
+    distribution: Literal[
+        "sequential",
+        "uniform",
+        "zipfian",
+        "latest",
+        "zipf",
+        "ycsb_zipfian",
+        "latest_uniform",
+        "latest_zipfian",
+        "latest_rangehot",
+        "latest_keyrange",
+    ]
     value_bytes: int = Field(gt=0)
     zipf_constant: float | None = None
     scrambled: bool = True
     scan_max: int | None = None
+    recent_fraction: float | None = Field(default=None, gt=0, le=1)
+    hot_range: HotRange | None = None
 
     @model_validator(mode="after")
     def _is_complete(self) -> Workload:
         if abs(sum(self.mix.values()) - 1) > 1e-9:
             raise ValueError(f"the proportions of mix sum to {sum(self.mix.values())}, not to 1")
-        has_constant = self.distribution in ("zipf", "ycsb_zipfian")
-        if has_constant != (self.zipf_constant is not None):
-            raise ValueError(
-                "zipf_constant goes with distribution zipf or ycsb_zipfian, and only with them"
-            )
+        needs: dict[str, tuple[str, ...]] = {
+            "zipf_constant": ("zipf", "ycsb_zipfian", "latest_zipfian"),
+            "recent_fraction": ("latest_uniform", "latest_zipfian", "latest_rangehot"),
+            "hot_range": ("latest_rangehot", "latest_keyrange"),
+        }
+        for key, distributions in needs.items():
+            if (self.distribution in distributions) != (getattr(self, key) is not None):
+                raise ValueError(
+                    f"{key} goes with distribution {' or '.join(distributions)}, and no other"
+                )
         if ("scan" in self.mix) != (self.scan_max is not None):
             raise ValueError("scan_max goes with scans in mix, and only with them")
         return self
@@ -144,34 +176,81 @@ class Pace(Declaration):
     rate_ops_s: float | None = Field(default=None, gt=0)
 
 
-class Phase(Declaration):
-    """One step of a run."""
+class Stream(Declaration):
+    """Operations and the clients that do them."""
 
     name: str = Field(pattern="^[a-z0-9_]+$")
-    kind: Literal["replay", "wait_idle", "compact_range", "reopen"] = "replay"
     workload: str | FromSweep | None = None
     operations: int | FromSweep | None = None
     keys: int | FromSweep | None = None
     value_bytes: int | FromSweep | None = None
+    scan_records: int | FromSweep | None = None
     unscaled: bool = False
     pace: Pace = Pace()
     threads: int = Field(default=1, ge=1)
-    warmup_operations: int = Field(default=0, ge=0)
-
-    @model_validator(mode="after")
-    def _replay_is_complete(self) -> Phase:
-        replays = self.kind == "replay"
-        if replays != (self.workload is not None) or replays != (self.operations is not None):
-            raise ValueError("workload and operations go with kind replay, and only with it")
-        if self.value_bytes is not None and not replays:
-            raise ValueError("value_bytes goes with kind replay, and only with it")
-        return self
 
     @property
     def from_sweep(self) -> tuple[FromSweep, ...]:
-        """What the phase takes from the sweep."""
-        fields = (self.workload, self.operations, self.keys, self.value_bytes)
+        """What the stream takes from the sweep."""
+        fields = (self.workload, self.operations, self.keys, self.value_bytes, self.scan_records)
         return tuple(value for value in fields if isinstance(value, FromSweep))
+
+
+class Phase(Stream):
+    """One step of a run.
+
+    Attributes
+    ----------
+    duration_s : float, optional
+        When a replay ends; without it, when its own operations are done. At paper scale.
+    beside : tuple of Stream
+        What runs side by side with a replay, until it ends.
+    seconds : float, optional
+        How long kind wait lasts. At paper scale.
+    """
+
+    kind: Literal["replay", "wait_idle", "wait", "compact_range", "reopen"] = "replay"
+    warmup_operations: int = Field(default=0, ge=0)
+    duration_s: float | None = Field(default=None, gt=0)
+    beside: tuple[Stream, ...] = ()
+    seconds: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _kind_has_what_it_needs(self) -> Phase:
+        replays = self.kind == "replay"
+        if replays != (self.workload is not None) or replays != (self.operations is not None):
+            raise ValueError("workload and operations go with kind replay, and only with it")
+        for key in ("value_bytes", "scan_records", "duration_s", "beside"):
+            if getattr(self, key) and not replays:
+                raise ValueError(f"{key} goes with kind replay, and only with it")
+        if (self.kind == "wait") != (self.seconds is not None):
+            raise ValueError("seconds goes with kind wait, and only with it")
+        return self
+
+    @model_validator(mode="after")
+    def _streams_beside_are_complete(self) -> Phase:
+        names = [stream.name for stream in self.streams]
+        if len(names) != len(set(names)):
+            raise ValueError(f"two streams have one name: {', '.join(names)}")
+        for stream in self.beside:
+            if stream.workload is None or stream.operations is None:
+                raise ValueError(f"beside: {stream.name} needs workload and operations")
+        if self.warmup_operations and self.is_cut:
+            raise ValueError(
+                "warmup_operations does not go with duration_s or beside; "
+                "let a phase of its own warm up"
+            )
+        return self
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """The streams of a replay, its own first; none of another kind."""
+        return (self, *self.beside) if self.kind == "replay" else ()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether some of its operations may be left undone."""
+        return self.duration_s is not None or bool(self.beside)
 
 
 class Sweep(Declaration):
@@ -198,6 +277,9 @@ class Experiment(Declaration):
     members: FromSweep | None = None
     processors: int | None = Field(default=None, ge=1)
     options: dict[OptionName, Scalar | FromSweep] = {}
+    scaled_options: dict[OptionName, int] = {}
+    timeline_interval_ms: int = Field(default=1000, ge=1)  # LDC Fig. 1 shows means per second
+    key_order: Literal["hashed", "ordered"] = "hashed"
     upstream_defaults: bool = False
     keep_sizes: bool = False
     compressibility: float = Field(default=0.5, gt=0, le=1)  # E10: LDC's filter sizes imply it
@@ -210,6 +292,16 @@ class Experiment(Declaration):
     repetitions: dict[ScaleName, Annotated[int, Field(ge=1)]] = {}
     profile: bool = False
 
+    @model_validator(mode="after")
+    def _prepared_databases_are_known(self) -> Experiment:
+        cut = [phase.name for phase in self.prepare if phase.is_cut]
+        if cut:
+            raise ValueError(
+                f"prepare: {cut[0]} has duration_s or beside, so nobody could tell from its "
+                f"traces what is in the database"
+            )
+        return self
+
     @property
     def size(self) -> str:
         """Whose scale factor applies: that of the paper, unless `sized_as` names another."""
@@ -219,9 +311,14 @@ class Experiment(Declaration):
     def from_sweep(self) -> tuple[FromSweep, ...]:
         """What the experiment and its phases take from the sweep."""
         own = (self.members, self.scale_factor, *self.options.values())
-        phases = (*self.prepare, *self.phases)
-        of_phases = (value for phase in phases for value in phase.from_sweep)
-        return (*(value for value in own if isinstance(value, FromSweep)), *of_phases)
+        streams = (stream for phase in self.all_phases for stream in phase.streams)
+        of_streams = (value for stream in streams for value in stream.from_sweep)
+        return (*(value for value in own if isinstance(value, FromSweep)), *of_streams)
+
+    @property
+    def all_phases(self) -> tuple[Phase, ...]:
+        """The phases of the run that prepares the database, and then its own."""
+        return (*self.prepare, *self.phases)
 
 
 class _Engines(Declaration):
@@ -397,18 +494,24 @@ class Declarations:
                     )
             self._check_sweep_uses(name, experiment)
             self._check_members(name, experiment)
-            for phase in (*experiment.prepare, *experiment.phases):
-                for workload in self._workload_names(experiment, phase):
-                    self._check(
-                        name,
-                        f"phases.{phase.name}.workload",
-                        workload,
-                        self.workloads,
-                        "workloads/workloads.yaml",
-                    )
+            for phase in experiment.all_phases:
+                for stream in phase.streams:
+                    beside = "" if stream is phase else f"beside.{stream.name}."
+                    key = f"phases.{phase.name}.{beside}workload"
+                    self._check_workload(name, experiment, key, stream)
         for name, device in self.devices.items():
             if device.balance is not None:
                 self._check_balance(name, device.balance)
+
+    def _check_workload(self, name: str, experiment: Experiment, key: str, stream: Stream) -> None:
+        for workload in self._workload_names(experiment, stream):
+            self._check(name, key, workload, self.workloads, "workloads/workloads.yaml")
+            is_range = self.workloads[workload].hot_range is not None
+            if is_range and experiment.key_order != "ordered":
+                raise DeclarationError(
+                    f"{self.experiments_path}: experiments.{name}.{key}: {workload} reads a range "
+                    f"of keys, which hashing takes apart; set key_order: ordered"
+                )
 
     def _check_balance(self, device: str, balance: Balance) -> None:
         place = f"{self.root / 'workloads/devices.yaml'}: devices.{device}.balance.experiment"
@@ -468,10 +571,10 @@ class Declarations:
                 )
 
     @staticmethod
-    def _workload_names(experiment: Experiment, phase: Phase) -> list[str]:
-        if isinstance(phase.workload, FromSweep):
-            return [str(value) for value in experiment.sweep[phase.workload.source].full]
-        return [] if phase.workload is None else [phase.workload]
+    def _workload_names(experiment: Experiment, stream: Stream) -> list[str]:
+        if isinstance(stream.workload, FromSweep):
+            return [str(value) for value in experiment.sweep[stream.workload.source].full]
+        return [] if stream.workload is None else [stream.workload]
 
 
 def _divides(point: Scalar) -> bool:

@@ -47,6 +47,8 @@ ENGINE_COUNTERS = (
     *("bloom_checks", "bloom_negatives", "bloom_positives", "bloom_false_positives"),
     *("stall_slowdown_us", "stall_slowdown_count", "stall_memtable_us", "stall_memtable_count"),
     *("stall_l0_us", "stall_l0_count"),
+    *("buffer_swap_count", "buffer_trimmed_tables", "buffer_fallbacks", "gets_from_buffer"),
+    *("cache_invalidated_blocks", "scan_count", "scan_tables"),
 )
 DRIVER_COUNTERS = (
     *("user_bytes_written", "user_bytes_read", "process_write_bytes", "process_read_bytes"),
@@ -68,11 +70,17 @@ COMPUTED = (
     *("space_table_bytes", "space_frozen_bytes", "space_slice_bytes"),
     *("space_peak_bytes", "frozen_share_max", "useless_share_max"),
     *("space_live_bytes", "space_pinned_bytes", "space_pending_bytes", "space_obsolete_bytes"),
+    *("hit_ratio", "hit_ratio_std", "hit_ratio_min", "hit_ratio_max", "hit_ratio_period_s"),
+    *("hit_ratio_compacting", "read_throughput_compacting_ops_s", "read_latency_interval_mean_us"),
+    *("disk_accesses_per_get", "upper_tables_per_get", "buffer_get_share", "files_per_scan"),
+    *("cache_invalidated_blocks_per_s", "turnovers", "metadata_share"),
+    *("space_tree_bytes", "space_buffer_bytes", "space_buffer_tables", "buffer_share_max"),
+    "upper_tree_share",
 )
 NAMES = (*ENGINE_COUNTERS, *DRIVER_COUNTERS, *COMPUTED)
 PATTERN = re.compile(
     r"latency_(read|write|scan|all)_(count|(mean|p50|p90|p95|p99|p99_9|p99_99|max)_us)"
-    r"|level_\d+_(files|bytes)"
+    r"|level_\d+_(files|bytes|bytes_read|bytes_written)"
 )
 
 

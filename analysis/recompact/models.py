@@ -2,7 +2,7 @@
 
 Sizes are in bytes, throughputs in bytes per second (or any one rate unit, where said), times in
 seconds. Sources: LDC (ICDE'19), section II-B; LWC-tree (MSST'17), section II; PCP (IPDPS'14),
-section III.
+section III; dLSM, sections III-A, IV-C, V-A and appendix A.
 """
 
 from __future__ import annotations
@@ -403,3 +403,103 @@ def fill_drain_speedup(times: StageTimes, subtasks: float, *, shared_device: boo
         raise ValueError(f"a compaction has at least one sub-task, not {subtasks}")
     slowest = times.slowest(shared_device=shared_device)
     return subtasks * times.total / (times.total + (subtasks - 1) * slowest)
+
+
+def level_write_amplification(size_ratio: float, *, two_phase: bool = False) -> float:
+    """Bytes written to a level per byte that enters it (dLSM III-A1 and IV-C).
+
+    w / w_0 = 1 + r: a chunk is merged with the r chunks of its key range. A level that is filled
+    from empty in each round has on average half of them, 1 + r/2.
+
+    Parameters
+    ----------
+    size_ratio : float
+        r, of adjacent levels.
+    two_phase : bool
+        Whether data enter an insertion part of their own.
+
+    Returns
+    -------
+    float
+        Dimensionless.
+    """
+    return 1 + size_ratio / (2 if two_phase else 1)
+
+
+def level_update_rate(level: int, size_ratio: float) -> float:
+    """Update rate of a level of a standard LSM-tree (dLSM Eq. 1).
+
+    U_i = w / S_i = U_0 / r^i, here per w_0 / S_1, the rate at which S_1 bytes come in:
+    (1 + r) / r^(i - 1). Eq. 4 is the same for the last level of dLSM.
+
+    Parameters
+    ----------
+    level : int
+        i, from 1.
+    size_ratio : float
+        r.
+
+    Returns
+    -------
+    float
+        How often the level is written anew per S_1 bytes that come in.
+    """
+    return level_write_amplification(size_ratio) / size_ratio ** (level - 1)
+
+
+def buffer_update_rate(level: int, size_ratio: float) -> float:
+    """Update rate of a level of dLSM's compaction buffer (dLSM Eq. 3).
+
+    U_i^d = w_0 / S_i = U_i / (1 + r), in the unit of `level_update_rate`.
+
+    Parameters
+    ----------
+    level, size_ratio
+        As in `level_update_rate`.
+
+    Returns
+    -------
+    float
+        How often the level is written anew per S_1 bytes that come in.
+    """
+    return level_update_rate(level, size_ratio) / level_write_amplification(size_ratio)
+
+
+def upper_share(levels_on_disk: int, size_ratio: float) -> float:
+    """Share of all data that lies above the last level (dLSM Eq. 2).
+
+    (r^(k-1) - 1) / (r^k - 1), below 1/r.
+
+    Parameters
+    ----------
+    levels_on_disk : int
+        k.
+    size_ratio : float
+        r; not 1.
+
+    Returns
+    -------
+    float
+        In 0..1.
+    """
+    return (size_ratio ** (levels_on_disk - 1) - 1) / (size_ratio**levels_on_disk - 1)
+
+
+def bloom_bits(false_positive_rate: float, tables: float = 1) -> float:
+    """Bits per key with which a lookup of some tables has a rate of false positives (dLSM V-A).
+
+    log2(n / f) / ln 2: each of n filters may have f/n.
+
+    Parameters
+    ----------
+    false_positive_rate : float
+        f, of all tables together, in 0..1.
+    tables : float
+        n, whose filters a lookup asks: r of a level of the compaction buffer.
+
+    Returns
+    -------
+    float
+        Bits per key of each filter.
+    """
+    return math.log2(tables / false_positive_rate) / math.log(2)

@@ -28,14 +28,21 @@ from recompact.experiments import (
     Scalar,
     Scale,
     ScaleName,
+    Stream,
     Workload,
 )
 
 SEED = 20190408  # any number; every trace and value derives from it
-TIMELINE_INTERVAL_MS = (
-    1000  # LDC Fig. 1 shows means per second; a scale model runs that much faster
-)
 SHORTEST_TIMELINE_INTERVAL_MS = 10
+# Class and distribution in the trace writer; what is not here is YCSB's own.
+OWN_DISTRIBUTIONS = {
+    "zipf": ("zipf", "zipfian"),
+    "ycsb_zipfian": ("zipf", "ycsb_zipfian"),
+    "latest_uniform": ("latest", "uniform"),
+    "latest_zipfian": ("latest", "zipfian"),
+    "latest_rangehot": ("latest", "rangehot"),
+    "latest_keyrange": ("latest", "keyrange"),
+}
 
 Point = dict[str, Scalar]
 
@@ -305,10 +312,11 @@ class _Planner:
             "scale_factor": 1 if experiment.upstream_defaults else divisor,
             "seed": SEED,
             "compressibility": experiment.compressibility,
-            "key_order": "hashed",
+            "key_order": experiment.key_order,
             "value_checks": True,
+            # A scale model runs that much faster.
             "timeline_interval_ms": max(
-                SHORTEST_TIMELINE_INTERVAL_MS, round(TIMELINE_INTERVAL_MS / divisor)
+                SHORTEST_TIMELINE_INTERVAL_MS, round(experiment.timeline_interval_ms / divisor)
             ),
             "repetition": repetition,
         }
@@ -317,8 +325,8 @@ class _Planner:
             base["engine"]["direct_io"] = True
         if experiment.processors is not None:
             base["processors"] = experiment.processors
-        prepared = self._prepared(experiment, base, point, factor, repetition)
-        phases, traces = self._phases(experiment.phases, point, factor, repetition)
+        prepared = self._prepared(experiment, base, point, repetition)
+        phases, traces = self._phases(experiment, experiment.phases, point, repetition)
         device = self.declarations.devices[experiment.device].parameters
         if experiment.page_cache_bytes is not None:
             device |= {"page_cache_bytes": experiment.page_cache_bytes // divisor}
@@ -336,6 +344,9 @@ class _Planner:
             "keep_database": False,
             "phases": phases,
         }
+        recent_keys = self._recent_keys(traces)
+        if recent_keys is not None:
+            spec["recent_keys"] = recent_keys
         if "copy" in point:
             spec["copy"] = point["copy"]
         if profile:
@@ -343,15 +354,37 @@ class _Planner:
         calibration = self.calibrations.get(experiment.device)
         return self._register(spec, traces, prepared.id if prepared else None, calibration)
 
+    def _recent_keys(self, traces: tuple[str, ...]) -> dict[str, int] | None:
+        """Give the keys whose updates a recent read counts; nothing if it counts all."""
+        ranges = []
+        for trace in traces:
+            workload = self.plan.traces[trace].workload
+            if "recent_fraction" not in workload:
+                continue
+            hot = workload.get("hot_range", {"start": 0, "fraction": 1})
+            keys = workload["records"]
+            ranges.append(
+                {
+                    "first": int(hot["start"] * keys),
+                    "count": max(1, round(hot["fraction"] * keys)),
+                }
+            )
+            if ranges[-1] != ranges[0]:
+                raise DeclarationError(
+                    f"{self.declarations.experiments_path}: the phases of a run read recent "
+                    f"updates of different ranges, one of them {workload['id']}; "
+                    f"give each a run of its own"
+                )
+        return ranges[0] if ranges and ranges[0]["count"] < keys else None
+
     def _prepared(
         self,
         experiment: Experiment,
         base: dict[str, Any],
         point: Point,
-        factor: int,
         repetition: int,
     ) -> Run | None:
-        phases, traces = self._phases(experiment.prepare, point, factor, repetition)
+        phases, traces = self._phases(experiment, experiment.prepare, point, repetition)
         if not phases:
             return None
         memory = {"id": "memory"} | self.declarations.devices["memory"].parameters
@@ -408,46 +441,55 @@ class _Planner:
         options |= self.declarations.engines[self.declarations.engine_of(engine)].options
         if engine in self.declarations.variants:
             options |= self.declarations.variants[engine].options
+        for name, size in experiment.scaled_options.items():
+            options[name] = max(1, round(size / factor))
         for name, value in experiment.options.items():
             options[name] = _resolve(value, point) if isinstance(value, FromSweep) else value
         return options
 
     def _phases(
-        self, phases: tuple[Phase, ...], point: Point, factor: int, repetition: int
+        self, experiment: Experiment, phases: tuple[Phase, ...], point: Point, repetition: int
     ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+        factor = self._factor(experiment, point)
         specs: list[dict[str, Any]] = []
         traces: list[str] = []
         for phase in phases:
-            spec: dict[str, Any] = {"name": phase.name, "kind": phase.kind}
-            if phase.kind == "replay":
-                trace = self._trace(phase, point, factor, repetition)
+            streams = []
+            for stream in phase.streams:
+                name = phase.name if stream is phase else f"{phase.name}.{stream.name}"
+                trace = self._trace(experiment, stream, name, point, repetition)
                 traces.append(trace.id)
-                spec |= {
-                    "workload": trace.workload["id"],
-                    "trace": trace.path,
-                    "start": 0,
-                    "count": None,
-                    "pace": phase.pace.model_dump(exclude_none=True),
-                    "threads": phase.threads,
-                    "warmup_operations": phase.warmup_operations,
-                }
+                streams.append(_stream_specification(stream, trace))
+            spec: dict[str, Any] = {"name": phase.name, "kind": phase.kind}
+            if streams:
+                spec |= streams[0] | {"warmup_operations": phase.warmup_operations}
+            # Keys that most phases do not have, so that runs of the others keep their names.
+            if phase.duration_s is not None:
+                spec["duration_s"] = phase.duration_s / factor
+            if phase.seconds is not None:
+                spec["seconds"] = phase.seconds / factor
+            if phase.beside:
+                spec["beside"] = streams[1:]
             specs.append(spec)
         return specs, tuple(dict.fromkeys(traces))
 
-    def _trace(self, phase: Phase, point: Point, factor: int, repetition: int) -> Trace:
-        assert phase.workload is not None and phase.operations is not None
-        workload_id = str(_resolve(phase.workload, point))
-        full = int(_resolve(phase.operations, point))
-        keys = int(_resolve(phase.keys, point)) if phase.keys is not None else full
+    def _trace(
+        self, experiment: Experiment, stream: Stream, name: str, point: Point, repetition: int
+    ) -> Trace:
+        assert stream.workload is not None and stream.operations is not None
+        factor = self._factor(experiment, point)
+        workload_id = str(_resolve(stream.workload, point))
+        full = int(_resolve(stream.operations, point))
+        keys = int(_resolve(stream.keys, point)) if stream.keys is not None else full
         operations = (
             min(full, self.plan.scale_entry.unscaled_operations)
-            if phase.unscaled
+            if stream.unscaled
             else max(1, round(full / factor))
         )
         declared = self.declarations.workloads[workload_id]
         value_bytes = declared.value_bytes
-        if phase.value_bytes is not None:
-            value_bytes = int(_resolve(phase.value_bytes, point))
+        if stream.value_bytes is not None:
+            value_bytes = int(_resolve(stream.value_bytes, point))
         workload = _trace_specification(
             workload_id,
             declared,
@@ -455,11 +497,15 @@ class _Planner:
             operations,
             max(1, round(keys / factor)),
         )
+        if stream.scan_records is not None:
+            divisor = 1 if experiment.keep_sizes else factor
+            records = max(1, round(int(_resolve(stream.scan_records, point)) / divisor))
+            workload["scan_length"] = {"distribution": "uniform", "min": records, "max": records}
         # Phases draw differently, and the same phase of two experiments draws alike.
-        seed = SEED + 1000 * repetition + zlib.crc32(phase.name.encode()) % 1000
+        seed = SEED + 1000 * repetition + zlib.crc32(name.encode()) % 1000
         kind = "load" if workload["distribution"] == "sequential" else "run"
-        name = digest({"workload": workload, "seed": seed, "ycsb": self.sources.ycsb})
-        return self.plan.traces.setdefault(name, Trace(name, workload, kind, seed))
+        trace = digest({"workload": workload, "seed": seed, "ycsb": self.sources.ycsb})
+        return self.plan.traces.setdefault(trace, Trace(trace, workload, kind, seed))
 
 
 def _resolve(value: Scalar | FromSweep, point: Point) -> Scalar:
@@ -476,22 +522,41 @@ def _resolve(value: Scalar | FromSweep, point: Point) -> Scalar:
     return int(product) if product == int(product) else product  # the driver reads whole numbers
 
 
+def _stream_specification(stream: Stream, trace: Trace) -> dict[str, Any]:
+    return {
+        "name": stream.name,
+        "workload": trace.workload["id"],
+        "trace": trace.path,
+        "start": 0,
+        "count": None,
+        "pace": stream.pace.model_dump(exclude_none=True),
+        "threads": stream.threads,
+    }
+
+
 def _trace_specification(
     name: str, workload: Workload, value_bytes: int, operations: int, keys: int
 ) -> dict[str, Any]:
-    own_distributions = {"zipf": "zipfian", "ycsb_zipfian": "ycsb_zipfian"}
+    workload_class, distribution = OWN_DISTRIBUTIONS.get(
+        workload.distribution, ("core", workload.distribution)
+    )
     specification: dict[str, Any] = {
         "id": name,
-        "class": "zipf" if workload.distribution in own_distributions else "core",
+        "class": workload_class,
         "records": keys,
         "operations": operations,
         "value_bytes": value_bytes,
-        "distribution": own_distributions.get(workload.distribution, workload.distribution),
+        "distribution": distribution,
         **{str(operation): share for operation, share in workload.mix.items()},
     }
     if workload.zipf_constant is not None:
         specification["zipf_constant"] = workload.zipf_constant
+    if workload_class == "zipf":
         specification["scrambled"] = workload.scrambled
+    if workload.recent_fraction is not None:
+        specification["recent_fraction"] = workload.recent_fraction
+    if workload.hot_range is not None:
+        specification["hot_range"] = workload.hot_range.model_dump()
     if workload.scan_max is not None:
         specification["scan_length"] = {"distribution": "uniform", "max": workload.scan_max}
     return specification

@@ -142,10 +142,13 @@ COSTS = ["scale", "host", "runs", "minutes", "disk_bytes"]
 def note_costs(published: Path, folder: Path, disk: Sequence[Path]) -> None:
     """Note in costs.csv what the runs of a published folder took.
 
-    Minutes are those of the measured phases; disk is what the given files and folders hold now.
+    Minutes are those of the measured phases. Disk is what the given files and folders hold, or held
+    when more of the folder's runs had been made in this checkout.
     """
     runs = tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS)
-    durations = runs[runs.metric == "duration_s"]
+    # Streams run beside their phase, and debts are told once more with what left them.
+    once = ~runs.phase.str.contains("[.+]")
+    durations = runs[(runs.metric == "duration_s") & once]
     paths = (path for top in disk for path in (top, *top.rglob("*")))
     held = sum(path.stat().st_size for path in paths if path.is_file())
     row = [
@@ -160,6 +163,7 @@ def note_costs(published: Path, folder: Path, disk: Sequence[Path]) -> None:
     if path.exists():
         old = pd.read_csv(path)
         same = (old.scale == folder.name) & (old.host == folder.parent.name)
+        costs["disk_bytes"] = max(held, *old.disk_bytes[same], 0)
         costs = pd.concat([old[~same], costs])
     tables.write(costs, path)
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from recompact.cache_timeline import cache_metrics
 from recompact.declarations import RecompactError
 from recompact.metrics import COMPUTE_STEPS, DEVICE_STEPS, STEP_SHARES
 from recompact.statistics import NoiseFloor
@@ -32,7 +33,7 @@ TIMELINE_COLUMNS = [
     *("mean_read_latency_us", "mean_write_latency_us", "max_latency_us", "block_cache_hits"),
     *("block_cache_misses", "stall_us", "live_bytes", "frozen_bytes", "slice_bytes"),
     *("pinned_bytes", "pending_bytes", "obsolete_bytes", "device_read_bytes"),
-    *("device_write_bytes", "device_queue_us"),
+    *("device_write_bytes", "device_queue_us", "cache_invalidated_blocks", "buffer_bytes"),
 ]
 COMPACTION_COLUMNS = [
     *("run", "type", "reason", "level", "count", "inputs_upper", "inputs_lower", "bytes_read"),
@@ -49,8 +50,12 @@ EVENT_KEYS = (
     *("bytes_read_lower", "bytes_written", "micros"),
 )
 NOISE_EXPERIMENTS = ("noise", "parity")
-OWN_NOISE_EXPERIMENTS = ("scp_noise", "pcp_noise")  # of one engine, and for its verdicts alone
-NOISE_PHASES = ("run", "read")  # a metric is taken from the first that has it
+# Of one engine each, and for its verdicts alone.
+OWN_NOISE_EXPERIMENTS = (
+    *("scp_noise", "pcp_noise"),
+    *("two_phase_noise", "dlsm_noise", "stepped_merge_noise"),
+)
+NOISE_PHASES = ("run", "read", "ranges", "write")  # a metric is taken from the first that has it
 ANY_ENGINE = "any"
 TABLE_SPACE = ("live_bytes", "pinned_bytes", "pending_bytes", "obsolete_bytes")
 PAPER_SSTABLE_BYTES = 2**21  # of every paper, and LevelDB's own
@@ -115,19 +120,26 @@ class TraceRecord(_Record):
     crc32c: int
 
 
-class PhaseRecord(_Record):
-    """What one phase of a run measured."""
+class StreamRecord(_Record):
+    """What one stream of operations measured."""
 
     name: str
-    kind: str
     duration_s: float
-    counters: dict[str, float]
-    trace: TraceRecord | None = None
     operations: int | None = None
     throughput_ops_s: float | None = None
     latency_us: dict[str, dict[str, float | None]] = {}
+
+
+class PhaseRecord(StreamRecord):
+    """What one phase of a run measured: its own stream, those beside it, and the engine."""
+
+    kind: str
+    counters: dict[str, float]
+    trace: TraceRecord | None = None
     levels: list[dict[str, float]] = []
     space: dict[str, float] = {}
+    beside: list[StreamRecord] = []
+    turnovers: float | None = None
 
 
 class EngineSpecification(_Record):
@@ -137,11 +149,17 @@ class EngineSpecification(_Record):
     options: dict[str, Any]
 
 
-class PhaseSpecification(_Record):
-    """What a phase was told to do; only a replay has a workload."""
+class StreamSpecification(_Record):
+    """What a stream of operations was told to do."""
 
     name: str
     workload: str = ""
+
+
+class PhaseSpecification(StreamSpecification):
+    """What a phase was told to do; only a replay has a workload."""
+
+    beside: list[StreamSpecification] = []
 
 
 class RunSpecification(BaseModel):
@@ -280,6 +298,13 @@ def read_run(directory: Path) -> RunRecord:
         for key in ("trace", "operations", "throughput_ops_s", "latency_us"):
             if phase.kind == "replay" and not getattr(phase, key):
                 raise TableError(f"{path}: phase {phase.name}: {key} is missing; run again")
+        for stream in phase.beside:
+            for key in ("operations", "throughput_ops_s", "latency_us"):
+                if not getattr(stream, key):
+                    raise TableError(
+                        f"{path}: phase {phase.name}, beside {stream.name}: {key} is missing; "
+                        f"run again"
+                    )
     return record
 
 
@@ -365,7 +390,11 @@ def read_profile(directory: Path) -> pd.DataFrame:
 def runs_table(
     records: Mapping[str, RunRecord], timelines: Mapping[str, pd.DataFrame], scale: str
 ) -> pd.DataFrame:
-    """Tell every metric of every phase of every run, one per row."""
+    """Tell every metric of every phase of every run, one per row.
+
+    What a stream beside a phase did stands as a phase of its own, ``<phase>.<stream>``; what
+    counters and the timeline tell is of the phase with all its streams.
+    """
     rows: list[tuple[Any, ...]] = []
     for run, record in records.items():
         provenance = (
@@ -375,21 +404,35 @@ def runs_table(
             record.started,
             str(record.engine.build.get("tree_hash", ""))[:16],
         )
-        workloads = {phase.name: phase.workload for phase in record.spec.phases}
+        workloads = dict(_workloads(record.spec.phases))
         for phase in with_debts(record.phases):
             intervals = timelines[run][timelines[run].phase == phase.name]
             metrics = dict(phase_metrics(phase)) | dict(fluctuation_metrics(intervals))
-            metrics |= dict(space_metrics(intervals))
+            metrics |= dict(space_metrics(intervals)) | dict(cache_metrics(intervals))
+            metrics |= dict(buffer_metrics(phase, intervals))
             metrics["suspect"] = float(bool(record.suspect))
+            told = {phase.name: metrics} | {
+                f"{phase.name}.{stream.name}": dict(stream_metrics(stream))
+                for stream in phase.beside
+            }
             rows += [
                 (
-                    *(run, phase.name, metric, value, unit(metric), record.spec.engine.id),
-                    *(workloads.get(phase.name, ""), record.spec.device["id"], *provenance),
-                    f"{phase.trace.crc32c:08x}" if phase.trace else "",
+                    *(run, name, metric, value, unit(metric), record.spec.engine.id),
+                    *(workloads.get(name, ""), record.spec.device["id"], *provenance),
+                    f"{phase.trace.crc32c:08x}" if phase.trace and name == phase.name else "",
                 )
+                for name, metrics in told.items()
                 for metric, value in metrics.items()
             ]
     return sort(pd.DataFrame(rows, columns=RUN_COLUMNS))
+
+
+def _workloads(phases: Iterable[PhaseSpecification]) -> Iterator[tuple[str, str]]:
+    """Yield the workload of each phase, and of each stream beside it as ``phase.stream``."""
+    for phase in phases:
+        yield phase.name, phase.workload
+        for stream in phase.beside:
+            yield f"{phase.name}.{stream.name}", stream.workload
 
 
 def with_debts(phases: Sequence[PhaseRecord]) -> Iterator[PhaseRecord]:
@@ -416,6 +459,19 @@ def with_debts(phases: Sequence[PhaseRecord]) -> Iterator[PhaseRecord]:
             )
 
 
+def stream_metrics(stream: StreamRecord) -> Iterator[tuple[str, float]]:
+    """Yield what a stream of operations tells: how long, how many, how fast."""
+    yield "duration_s", stream.duration_s
+    if stream.operations is not None and stream.throughput_ops_s is not None:
+        yield "operations", stream.operations
+        yield "throughput_ops_s", stream.throughput_ops_s
+    for operation, statistics in stream.latency_us.items():
+        for name, value in statistics.items():
+            if value is not None and statistics.get("count"):
+                suffix = "count" if name == "count" else f"{name}_us"
+                yield f"latency_{operation}_{suffix}", value
+
+
 def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     """Yield the metrics that a phase tells directly or by a ratio of its counters.
 
@@ -433,21 +489,28 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     ``compaction_only_bandwidth_bytes_s`` leaves out the time in which a compaction stands still
     for them, as upstream's statistics and PCP's equations do. A pipeline never stands still, so
     the first compares what a compaction takes, and the second is to the pipeline's disadvantage.
-    The queues' means are sub-tasks that wait. A ratio whose parts are absent is left out.
+    The queues' means are sub-tasks that wait.
+
+    ``hit_ratio`` is of the blocks that users look at; ``disk_accesses_per_get`` are those that the
+    block cache does not have. ``upper_tables_per_get`` leaves out one filter, that of the last
+    level, where most gets of a full tree end. ``files_per_scan`` are the tables that a user's
+    iterator touches. ``metadata_share`` is what tables hold beside their data blocks, indexes and
+    filters, as compactions tell that find no block in the cache. ``turnovers`` is how often level 1
+    was rewritten; ``upper_tree_share`` is of the bytes in levels, those above the last one that has
+    data. Gets are those of all streams of a phase. A ratio whose parts are absent is left out.
     """
-    yield "duration_s", phase.duration_s
-    if phase.operations is not None and phase.throughput_ops_s is not None:
-        yield "operations", phase.operations
-        yield "throughput_ops_s", phase.throughput_ops_s
-    for operation, statistics in phase.latency_us.items():
-        for name, value in statistics.items():
-            if value is not None and statistics.get("count"):
-                suffix = "count" if name == "count" else f"{name}_us"
-                yield f"latency_{operation}_{suffix}", value
+    yield from stream_metrics(phase)
     yield from phase.counters.items()
+    if phase.turnovers is not None:
+        yield "turnovers", phase.turnovers
     for name, value in phase.space.items():
         yield f"space_{name}", value
     yield "space_table_bytes", sum(phase.space.get(name, 0) for name in TABLE_SPACE)
+    tree = sum(level["bytes"] for level in phase.levels)
+    yield "space_tree_bytes", tree
+    if tree > 0:
+        last = max((level["level"], level["bytes"]) for level in phase.levels if level["files"])
+        yield "upper_tree_share", 1 - last[1] / tree
     for level in phase.levels:
         if level["level"] == 0 or level["files"]:
             yield f"level_{int(level['level'])}_files", level["files"]
@@ -455,8 +518,17 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
 
     count = dict(phase.counters)
     count["seconds"] = phase.duration_s
-    if not (phase.latency_us.get("scan") or {}).get("count"):
-        count["gets"] = (phase.latency_us.get("read") or {}).get("count") or 0
+    streams = (phase, *phase.beside)
+    if not any(_operations(stream, "scan") for stream in streams):
+        count["gets"] = sum(_operations(stream, "read") for stream in streams)
+    hits, misses = count.get("block_cache_hits"), count.get("block_cache_misses")
+    if hits is not None and misses is not None:
+        count["blocks_looked_at"] = hits + misses
+    if "bloom_checks" in count and "gets" in count:
+        count["upper_bloom_checks"] = max(count["bloom_checks"] - count["gets"], 0)
+    if "compaction_bytes_read" in count and "compaction_block_read_bytes" in count:
+        data = count["compaction_block_read_bytes"]
+        count["metadata_bytes"] = max(count["compaction_bytes_read"] - data, 0)
     count["compaction_io_bytes"] = count.get("table_bytes_written", 0) + count.get(
         "compaction_bytes_read", 0
     )
@@ -477,7 +549,14 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
         "filter_share": (["filter_bytes_written"], "table_bytes_written"),
         "filter_bytes_per_sstable": (["filter_bytes_written"], "sstables_written"),
         "tables_per_get": (["bloom_checks"], "gets"),
-        "blocks_per_get": (["block_cache_hits", "block_cache_misses"], "gets"),
+        "upper_tables_per_get": (["upper_bloom_checks"], "gets"),
+        "blocks_per_get": (["blocks_looked_at"], "gets"),
+        "disk_accesses_per_get": (["block_cache_misses"], "gets"),
+        "buffer_get_share": (["gets_from_buffer"], "gets"),
+        "hit_ratio": (["block_cache_hits"], "blocks_looked_at"),
+        "cache_invalidated_blocks_per_s": (["cache_invalidated_blocks"], "seconds"),
+        "files_per_scan": (["scan_tables"], "scan_count"),
+        "metadata_share": (["metadata_bytes"], "compaction_bytes_read"),
         "write_throughput_bytes_s": (["user_bytes_written"], "seconds"),
         "read_throughput_bytes_s": (["user_bytes_read"], "seconds"),
         "block_read_throughput_bytes_s": (["block_read_bytes"], "seconds"),
@@ -492,6 +571,22 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     for metric, (parts, whole) in ratios.items():
         if count.get(whole) and all(part in count for part in parts):
             yield metric, sum(count[part] for part in parts) / count[whole]
+
+
+def _operations(stream: StreamRecord, operation: str) -> float:
+    """Tell how many operations of a kind a stream had."""
+    return (stream.latency_us.get(operation) or {}).get("count") or 0
+
+
+def buffer_metrics(phase: PhaseRecord, intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yield what dLSM's compaction buffer takes at most over a phase, as a share of the tree.
+
+    The tree is all levels at the end of the phase: tables of the buffer alone are not in it.
+    """
+    tree = sum(level["bytes"] for level in phase.levels)
+    largest = intervals.buffer_bytes.max()
+    if tree > 0 and largest > 0:
+        yield "buffer_share_max", float(largest) / tree
 
 
 def fluctuation_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
@@ -550,13 +645,15 @@ def latency_extremes(intervals: pd.DataFrame, operation: str) -> tuple[float, fl
 
 
 def unit(metric: str) -> str:
-    """Tell the unit of a metric from its name: us, s, ops/s, B, B/s or 1."""
+    """Tell the unit of a metric from its name: us, s, ops/s, 1/s, B, B/s or 1."""
     if metric.endswith("_ops_s"):
         return "ops/s"
     if metric.endswith("_bytes_s"):
         return "B/s"
     if metric.endswith("_us"):
         return "us"
+    if metric.endswith("_per_s"):
+        return "1/s"
     if metric.endswith("_s"):
         return "s"
     if "amplification" not in metric and "bytes" in metric:

@@ -29,6 +29,13 @@ STYLES |= {
     "pcp_adaptive": EngineStyle("PCP, adaptive", "#029e73", "^"),
     "ldc_pcp": EngineStyle("LDC + PCP", "#ca9161", "X"),
 }
+STYLES |= {
+    "two_phase": EngineStyle("LSM (two-phase)", "#0173b2", "o"),
+    "dlsm": EngineStyle("dLSM", "#de8f05", "D"),
+    "dlsm_tree_filters": EngineStyle("dLSM, tree's filters first", "#029e73", "^"),
+    "dlsm_trimmed": EngineStyle("dLSM, trimmed", "#d55e00", "v"),
+    "stepped_merge": EngineStyle("SM (stepped merge)", "#cc78bc", "P"),
+}
 LDC_THRESHOLD = 10
 PIPELINES = ("scp", "pcp", "pcp_adaptive", "ldc_pcp")
 SPEEDS = {"sata_ssd_balanced": 4.217, "hdd_7200_balanced": 17.04, "hdd_7200_raid0_balanced": 17.04}
@@ -44,6 +51,8 @@ STEPS = {
 DEVICE_STEPS = {"sata_ssd": (1230, 1520), "hdd_7200": (5210, 2130), "memory": (40, 40)}
 TREES = {"leveldb": "3f9a1c52", "leveldb_checked": "3f9a1c52", "pristine": "77e0b1d4"}
 TREES |= dict.fromkeys(PIPELINES, "ab12cd34")
+TREES |= dict.fromkeys(("two_phase", "dlsm", "dlsm_tree_filters", "dlsm_trimmed"), "d15e0b0f")
+TREES |= {"stepped_merge": "57e99ed0"}
 TREES |= {"ldc": "5d1c0a77", "ldc_adaptive": "5d1c0a77", "ldc_release": "5d1c0a77"}
 DEVICES: dict[str, dict[str, Any]] = {
     "memory": {"id": "memory", "kind": "memory"},
@@ -61,12 +70,61 @@ DEVICES: dict[str, dict[str, Any]] = {
     },
 }
 DEVICES["sata_ssd"] = DEVICES["pcie_ssd"] | {"id": "sata_ssd"}
+DEVICES["hdd_15k_raid0"] = {"id": "hdd_15k_raid0", "kind": "raid0", "members": 2}
 DEVICES["hdd_7200_raid0"] = {"id": "hdd_7200_raid0", "kind": "raid0", "members": 1}
 DEVICES |= {
     name: DEVICES[name.removesuffix("_balanced")] | {"id": name, "speed": speed}
     for name, speed in SPEEDS.items()
 }
-PAIR_BYTES = {"LDC": 1040, "LWC": 4112, "PCP": 116}
+PAIR_BYTES = {"LDC": 1040, "LWC": 4112, "PCP": 116, "DLSM": 1024}
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What reads of dLSM's experiments see: a hit ratio that swings so often, at a rate."""
+
+    hit: float
+    swing: float
+    waves: float
+    rate: float
+
+
+DLSM_ENGINES = ("two_phase", "dlsm", "dlsm_tree_filters", "dlsm_trimmed", "stepped_merge")
+DLSM_READS = {
+    "LATEST-RANGEHOT": {
+        "read_only": Reads(0.965, 0.004, 4, 3400),
+        "two_phase": Reads(0.47, 0.3, 10, 340),
+        "dlsm": Reads(0.94, 0.03, 10, 2900),
+        "stepped_merge": Reads(0.9, 0.05, 8, 1800),
+    },
+    "LATEST-ZIPFIAN": {
+        "read_only": Reads(0.97, 0.003, 4, 3600),
+        "two_phase": Reads(0.65, 0.2, 12, 498),
+        "dlsm": Reads(0.91, 0.05, 3, 2900),
+    },
+    "LATEST-UNIFORM": {
+        "read_only": Reads(0.55, 0.004, 4, 1000),
+        "two_phase": Reads(0.2, 0.02, 10, 140),
+        "dlsm": Reads(0.46, 0.02, 2, 866),
+    },
+}
+# Of each engine: filters asked per get, blocks looked at, tables of a range query, queries per
+# second, bytes of tables written per byte inserted.
+DLSM_COSTS = {
+    "leveldb": (2.95, 1.002, 5, 22, 34),
+    "two_phase": (3.9, 1.003, 6, 20, 24),
+    "dlsm": (16, 1.02, 6.1, 19.8, 24),
+    "dlsm_tree_filters": (5, 1.004, 6.1, 19.8, 24),
+    "dlsm_trimmed": (12, 1.015, 6.1, 19.8, 24),
+    "stepped_merge": (22, 1.05, 26.4, 5.5, 4),
+}
+# Levels with data, in S_1, and what is merged with a byte that enters one.
+LEVELED = ({1: 1, 2: 10, 3: 89}, {1: 10, 2: 10, 3: 10})
+TWO_PARTS = ({1: 0.5, 2: 0.5, 3: 5, 4: 5, 5: 89}, {1: 5, 3: 5, 5: 10})
+STEPPED = ({1: 1, 2: 10, 3: 89}, {1: 0, 2: 0, 3: 10})
+DLSM_LEVELS = dict.fromkeys(DLSM_ENGINES, TWO_PARTS)
+DLSM_LEVELS |= {"leveldb": LEVELED, "stepped_merge": STEPPED}
+BUFFER_SHARE = 0.085  # of the tree
 PROFILE = {
     ("compaction", "DoCompactionWork"): 0.33,
     ("compression", "DoCompactionWork"): 0.14,
@@ -142,6 +200,9 @@ class Campaign:
             self._add("ldc_profile", {}, engine, "pcie_ssd", phases, 1, profile=True)
         for repetition in range(1, self.repetitions + 1):
             for experiment, point, engine, device, phases in self._pcp_matrix():
+                self._add(experiment, point, engine, device, phases, repetition)
+        for repetition in range(1, self.repetitions + 1):
+            for experiment, point, engine, device, phases in self._dlsm_matrix():
                 self._add(experiment, point, engine, device, phases, repetition)
         plan = {
             "schema": 1,
@@ -285,6 +346,193 @@ class Campaign:
             inserts = self._pcp_phase({"threads": threads}, engine, device)
             alone = self._alone(inserts)
             yield f"pcp_alone_{kind}_balanced", {"threads": threads}, engine, device, alone
+
+    def _dlsm_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
+        """Yield dLSM's experiments, each of which begins with a tree that is there."""
+        disks, four = "hdd_15k_raid0", DLSM_ENGINES[:4]
+        for name, workload in (
+            ("rangehot", "LATEST-RANGEHOT"),
+            ("zipfian", "LATEST-ZIPFIAN"),
+            ("uniform", "LATEST-UNIFORM"),
+        ):
+            point, reads = {"workload": workload}, DLSM_READS[workload]
+            for engine in four:
+                seen = reads.get(engine, reads["dlsm"])
+                phases = [self._dlsm_reads(phase, engine, seen) for phase in ("warmup", "run")]
+                yield f"dlsm_{name}", point, engine, disks, phases
+            alone = self._dlsm_reads("run", "two_phase", reads["read_only"], compacting=0)
+            yield f"dlsm_{name}_read_only", point, "two_phase", disks, [alone]
+        hot = {"workload": "LATEST-RANGEHOT"}
+        reads = DLSM_READS["LATEST-RANGEHOT"]
+        for engine in four[:2]:
+            slow = Reads(reads[engine].hit, reads[engine].swing, 10, 200)
+            yield "dlsm_open_loop", hot, engine, disks, [self._dlsm_reads("run", engine, slow)]
+            hit, rate = (0.6, 900) if engine == "two_phase" else (0.93, 1900)
+            pause = self._dlsm_reads("run", engine, Reads(hit, 0.03, 1, rate), compacting=0.6)
+            yield "dlsm_pause", hot, engine, disks, [pause]
+            for workload in ("C", "RO"):
+                other = self._dlsm_reads("run", engine, Reads(0.3, 0.02, 5, 260))
+                yield "dlsm_other", {"workload": workload}, engine, disks, [other]
+            for size in (10,) if self.thin else (5, 10):
+                before = self._dlsm_ranges("before", engine, size)
+                compact = self._settle(before) | {"name": "compact", "kind": "compact_range"}
+                after = self._dlsm_ranges("after", engine, size, faster=2)
+                phases = [before, compact, after]
+                yield "dlsm_settled_ranges", {"query_mb": size}, engine, disks, phases
+        for engine in ("two_phase", "dlsm", "dlsm_tree_filters", "stepped_merge"):
+            uncached = self._dlsm_reads("run", engine, Reads(0.005, 0, 1, 90000), compacting=0)
+            yield "dlsm_uncached", {"workload": "RO"}, engine, "memory", [uncached]
+        for engine in ("two_phase", "dlsm", "stepped_merge"):
+            phases = [self._dlsm_ranges("run", engine, 10)]
+            yield "dlsm_ranges", {"query_mb": 10}, engine, disks, phases
+            for copy in (1, 2):
+                run = self._dlsm_reads("run", engine, reads[engine])
+                ranges = self._dlsm_ranges("ranges", engine, 10)
+                phases = [run, ranges, self._dlsm_writes("write", engine)]
+                yield f"{engine}_noise", {"copy": copy}, engine, disks, phases
+        for engine in ("two_phase", "dlsm", "stepped_merge", "leveldb"):
+            writes = self._dlsm_writes("run", engine)
+            phases = [writes, self._settle(writes)]
+            yield "dlsm_writes", {"workload": "WO"}, engine, disks, phases
+        for engine in ("two_phase", "leveldb"):
+            phases = [self._dlsm_writes("run", engine, gets=4000)]
+            yield "dlsm_low_reads", {"workload": "WO"}, engine, disks, phases
+
+    def _dlsm_reads(
+        self, name: str, engine: str, reads: Reads, *, compacting: float = 1
+    ) -> dict[str, Any]:
+        """Read in a closed loop; compactions take a share of the time, and a writer all of it."""
+        rate = self._around(reads.rate, 0.3)
+        hit = self._around(reads.hit, 0.05) if reads.swing else reads.hit
+        operations = max(round(rate * 1500 / self.factor), 100)
+        phase = self._phase(
+            name,
+            operations,
+            0,
+            pair="DLSM",
+            wa=0,
+            throughput=rate,
+            latency={"read": 1e6 / rate},
+            stall_us=20000,
+            fanout=10,
+        )
+        written = 1000 * phase["duration_s"] * PAIR_BYTES["DLSM"] if compacting == 1 else 0
+        self._dlsm_account(phase, engine, gets=operations, hit=hit, written=written)
+        phase["_cache"] = (hit, reads.swing, reads.waves, compacting)
+        if compacting == 1:
+            writes = round(1000 * phase["duration_s"])
+            phase["beside"] = [self._dlsm_stream("writer", "write", writes, phase["duration_s"])]
+        return phase
+
+    def _dlsm_ranges(
+        self, name: str, engine: str, megabytes: int, faster: float = 1
+    ) -> dict[str, Any]:
+        """Scan in a closed loop."""
+        tables, rate = DLSM_COSTS[engine][2:4]
+        rate = self._around(rate * faster * 10 / megabytes, 0.2)
+        scans = max(round(rate * 500 / self.factor), 20)
+        phase = self._phase(
+            name,
+            scans,
+            0,
+            pair="DLSM",
+            wa=0,
+            throughput=rate,
+            latency={"read": 1e6 / rate},
+            stall_us=20000,
+            fanout=10,
+        )
+        phase["latency_us"]["scan"] = phase["latency_us"].pop("read")
+        self._dlsm_account(phase, engine, gets=0, hit=0, written=0)
+        touched = scans * self._around(tables / faster, 0.05)
+        phase["counters"] |= {"scan_count": scans, "scan_tables": touched}
+        return phase | {"_means": {}}
+
+    def _dlsm_writes(self, name: str, engine: str, gets: int = 0) -> dict[str, Any]:
+        """Update in a closed loop, perhaps with a reader beside."""
+        rate = self._around(9000, 0.3)
+        operations = 30_000_000 // self.factor // 100
+        phase = self._phase(
+            name,
+            operations,
+            1,
+            pair="DLSM",
+            wa=DLSM_COSTS[engine][4],
+            throughput=rate,
+            latency={"write": 1e6 / rate},
+            stall_us=20000,
+            fanout=10,
+        )
+        written = phase["counters"]["user_bytes_written"]
+        self._dlsm_account(phase, engine, gets=gets, hit=0.3, written=written)
+        phase["_cache"] = (0.3, 0, 1, 1)
+        if gets:
+            phase["beside"] = [self._dlsm_stream("reader", "read", gets, phase["duration_s"])]
+        return phase
+
+    def _dlsm_stream(
+        self, name: str, operation: str, operations: int, duration: float
+    ) -> dict[str, Any]:
+        latency = self._latency(1e6 * duration / operations, operations, 20000)
+        return {
+            "name": name,
+            "operations": operations,
+            "duration_s": duration,
+            "throughput_ops_s": operations / duration,
+            "latency_us": {operation: latency, "all": latency},
+        }
+
+    def _dlsm_account(
+        self, phase: dict[str, Any], engine: str, *, gets: int, hit: float, written: float
+    ) -> None:
+        """Put what the engine counts into a phase, and the shape of its tree."""
+        asked, looked_at, _, _, amplification = DLSM_COSTS[engine]
+        sizes, merged = DLSM_LEVELS[engine]
+        level_1 = 2**30 / self.factor
+        tables = written * self._around(amplification, 0.1)
+        blocks = gets * self._around(looked_at, 0.01)
+        has_buffer = engine.startswith("dlsm")
+        lost = {"two_phase": 160, "dlsm": 12}.get(engine, 14)
+        phase["counters"] |= {
+            "user_bytes_written": written,
+            "table_bytes_written": tables,
+            "filter_bytes_written": 0.002 * tables,
+            "flush_bytes_written": written,
+            "compaction_bytes_written": max(tables - written, 0),
+            "compaction_bytes_read": max(tables - written, 0),
+            "compaction_block_read_bytes": 0.9907 * max(tables - written, 0),
+            "bloom_checks": gets * self._around(asked, 0.05),
+            "block_cache_hits": blocks * hit,
+            "block_cache_misses": blocks * (1 - hit),
+            "cache_invalidated_blocks": self._around(lost) * phase["duration_s"] * (written > 0),
+            "gets_from_buffer": 0.1 * gets * has_buffer,
+            "buffer_swap_count": 2,
+        }
+        phase["levels"] = [
+            {"level": level, "files": max(round(100 * size), 1), "bytes": size * level_1}
+            for level, size in sizes.items()
+        ]
+        tree = sum(level["bytes"] for level in phase["levels"])
+        buffer = tree * self._around(BUFFER_SHARE, 0.1) * has_buffer
+        phase["space"] |= {"live_bytes": tree + buffer}
+        if has_buffer:
+            phase["space"] |= {"buffer_bytes": buffer, "buffer_tables": 900}
+        phase["turnovers"] = written * (1 + merged[1]) / level_1
+
+    def _dlsm_events(self, path: Path, engine: str, written: float) -> None:
+        """Merge what is written into each level in turn, in ten compactions of each."""
+        lines = [
+            {
+                **{"t_us": 1000 * number, "type": "compaction", "reason": "size", "level": level},
+                **{"inputs_upper": 1, "inputs_lower": lower, "bytes_read_upper": written / 10},
+                "bytes_read_lower": lower * written / 10,
+                "bytes_written": (1 + lower) * self._around(written / 10, 0.05),
+                "micros": 1000,
+            }
+            for level, lower in DLSM_LEVELS[engine][1].items()
+            for number in range(10)
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     def _pcp_phase(self, point: dict[str, Any], engine: str, device: str) -> dict[str, Any]:
         """Insert for a while: the steps of compactions in turn, or as their stages overlap."""
@@ -582,6 +830,9 @@ class Campaign:
                     for key, value in phase["counters"].items()
                     if key.startswith(("user", "process", "device"))
                 }
+        elif phases[0]["_pair"] == "DLSM":
+            written = sum(phase["counters"]["user_bytes_written"] for phase in phases)
+            self._dlsm_events(directory / "events.jsonl", engine, written)
         else:
             self._events(point, directory / "events.jsonl", sized, engine)
         if profile:
@@ -594,6 +845,8 @@ class Campaign:
             "write_buffer_size": 2**22 // sized,
             **{key: point[key] for key in ("fanout", "expand_inputs") if key in point},
         }
+        if phases[0]["_pair"] == "DLSM":
+            options |= {"bloom_bits_per_key": 15, "write_buffer_size": 104857600 // factor}
         record = {
             "schema": 1,
             "run": run,
@@ -609,7 +862,17 @@ class Campaign:
                 "key_order": "hashed",
                 "timeline_interval_ms": 100,
                 **({"processors": 1} if experiment == "pcp_overhead" else {}),
-                "phases": [{"name": p["name"], "workload": p["_pair"]} for p in phases],
+                "phases": [
+                    {
+                        "name": p["name"],
+                        "workload": p["_pair"],
+                        "beside": [
+                            {"name": stream["name"], "workload": "WO"}
+                            for stream in p.get("beside", ())
+                        ],
+                    }
+                    for p in phases
+                ],
             },
             "host": {
                 "cpu": "Intel Xeon Gold 6248",
@@ -653,11 +916,30 @@ class Campaign:
                 frame[f"{operation}s"] = phase["operations"] / count / len(means)
             frame["operations"] = frame.reads + frame.writes
             frame["live_bytes"] = np.linspace(1, 100, count) * 2**21
-            if phase["_engine"] != "leveldb":
+            if "_cache" in phase:
+                self._cached(frame, phase)
+            elif phase["_engine"] not in ("leveldb", *DLSM_ENGINES):
                 frame["frozen_bytes"] = frame.live_bytes * 0.2
                 frame["slice_bytes"] = frame.live_bytes * 0.12
             frames.append(frame.assign(phase=phase["name"])[TIMELINE_COLUMNS[1:]])
         return pd.concat(frames)
+
+    def _cached(self, frame: pd.DataFrame, phase: dict[str, Any]) -> None:
+        """Let the hit ratio swing, the buffer grow, and compactions end."""
+        hit, swing, waves, compacting = phase["_cache"]
+        time = (np.arange(len(frame)) + 0.5) / len(frame)
+        ratio = np.clip(hit + swing * np.sin(2 * np.pi * waves * time), 0, 1)
+        counters, space = phase["counters"], phase["space"]
+        blocks = counters["block_cache_hits"] + counters["block_cache_misses"]
+        frame["block_cache_hits"] = blocks / len(frame) * ratio
+        frame["block_cache_misses"] = blocks / len(frame) * (1 - ratio)
+        frame["buffer_bytes"] = space.get("buffer_bytes", 0) * time / time[-1]
+        frame["live_bytes"] = space["live_bytes"] - space.get("buffer_bytes", 0)
+        frame["live_bytes"] += frame.buffer_bytes
+        frame["device_write_bytes"] = 1e6 * (time < compacting)
+        for stream in phase.get("beside", ()):
+            operation = "writes" if stream["name"] == "writer" else "reads"
+            frame[operation] = stream["operations"] / len(frame)
 
     def _events(self, point: dict[str, Any], path: Path, factor: int, engine: str) -> None:
         sstable = 2**21 // factor

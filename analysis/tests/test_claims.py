@@ -18,6 +18,7 @@ ENGINES = {"pristine", "leveldb", "ldc"}
 ANSWERED = {
     *(f"LDC-C{number:02d}" for number in range(1, 45)),
     *(f"PCP-C{number:02d}" for number in range(1, 26)),
+    *(f"DLSM-C{number:02d}" for number in range(1, 27)),
     *("LWC-C01", "LWC-C02", "LWC-C03", "LWC-C04", "LWC-C05"),
 }
 
@@ -560,3 +561,146 @@ def test_a_pipeline_that_gains_nothing_is_told(results_dir, tmp_path):
     damaged = rewrite(results_dir, tmp_path / "t", "runs", slow)
     for claim in ("PCP-C13", "PCP-C14", "PCP-C15", "PCP-C16"):
         assert check(damaged, claim).verdict == "not reproduced"
+
+
+@pytest.mark.parametrize("claim", [f"DLSM-C{number:02d}" for number in range(1, 27)])
+def test_claims_about_dlsm_follow_the_data(judged, claim):
+    assert judged.verdict[claim] == "reproduced", judged.reason[claim]
+
+
+def judged_alone(results_dir, claim):
+    """Judge one claim as it is declared, of any number of checks."""
+    declared = load_claims(CLAIMS)
+    chosen = tuple(entry for entry in declared.claims if entry.id == claim)
+    only = declared.model_copy(update={"claims": chosen})
+    return claims_table(only, Results.load(results_dir), ENGINES).iloc[0]
+
+
+def runs_of(results_dir, experiment, engine):
+    """Ids of an experiment's runs of an engine."""
+    runs = pd.read_csv(results_dir / "experiments.csv", dtype={"run": str})
+    return set(runs[(runs.experiment == experiment) & (runs.engine == engine)].run)
+
+
+def times(results_dir, out, experiment, engine, metric, factor, phase="run"):
+    """Multiply a metric of an engine in one experiment."""
+    runs = runs_of(results_dir, experiment, engine)
+
+    def change(frame):
+        here = frame.run.isin(runs) & (frame.metric == metric) & (frame.phase == phase)
+        assert here.any()
+        return frame.assign(value=frame.value.where(~here, frame.value * factor))
+
+    return rewrite(results_dir, out, "runs", change)
+
+
+@pytest.mark.parametrize(
+    ("claim", "experiment", "engine", "metric", "factor", "verdict"),
+    [
+        ("DLSM-C01", "dlsm_rangehot_read_only", "two_phase", "hit_ratio", 0.8, "not reproduced"),
+        ("DLSM-C01", "dlsm_rangehot", "two_phase", "hit_ratio_std", 1e-3, "not reproduced"),
+        ("DLSM-C02", "dlsm_rangehot", "two_phase", "hit_ratio", 1.8, "direction"),
+        ("DLSM-C03", "dlsm_rangehot", "two_phase", "throughput_ops_s", 5, "direction"),
+        ("DLSM-C04", "dlsm_rangehot", "dlsm", "hit_ratio", 0.7, "not reproduced"),
+        ("DLSM-C05", "dlsm_rangehot", "dlsm", "throughput_ops_s", 0.2, "direction"),
+        ("DLSM-C05", "dlsm_rangehot", "dlsm", "throughput_ops_s", 0.05, "not reproduced"),
+        ("DLSM-C06", "dlsm_rangehot", "dlsm", "read_latency_interval_mean_us", 7, "direction"),
+        ("DLSM-C07", "dlsm_rangehot", "dlsm", "hit_ratio_std", 20, "not reproduced"),
+        ("DLSM-C08", "dlsm_zipfian", "two_phase", "hit_ratio", 1.6, "not reproduced"),
+        ("DLSM-C09", "dlsm_zipfian", "two_phase", "hit_ratio", 1.28, "direction"),
+        ("DLSM-C09", "dlsm_zipfian", "dlsm", "hit_ratio", 0.5, "not reproduced"),
+        ("DLSM-C10", "dlsm_zipfian", "dlsm", "hit_ratio_period_s", 0.1, "not reproduced"),
+        ("DLSM-C11", "dlsm_uniform", "two_phase", "throughput_ops_s", 9, "not reproduced"),
+        ("DLSM-C12", "dlsm_uniform", "dlsm", "hit_ratio", 0.55, "direction"),
+        ("DLSM-C13", "dlsm_uniform", "dlsm", "throughput_ops_s", 2.5, "direction"),
+        ("DLSM-C14", "dlsm_uncached", "dlsm", "disk_accesses_per_get", 1.2, "not reproduced"),
+        ("DLSM-C15", "dlsm_ranges", "dlsm", "throughput_ops_s", 0.5, "not reproduced"),
+        ("DLSM-C16", "dlsm_ranges", "stepped_merge", "throughput_ops_s", 3, "direction"),
+        ("DLSM-C17", "dlsm_ranges", "stepped_merge", "files_per_scan", 0.3, "direction"),
+        ("DLSM-C18", "dlsm_pause", "dlsm", "hit_ratio_compacting", 0.5, "not reproduced"),
+        ("DLSM-C21", "dlsm_low_reads", "two_phase", "upper_tables_per_get", 2, "direction"),
+        ("DLSM-C22", "dlsm_writes", "dlsm", "space_buffer_bytes", 4, "not reproduced"),
+        ("DLSM-C23", "dlsm_writes", "dlsm", "buffer_share_max", 2, "not reproduced"),
+        ("DLSM-C25", "dlsm_other", "dlsm", "throughput_ops_s", 1.5, "not reproduced"),
+        ("DLSM-C26", "dlsm_writes", "dlsm", "throughput_ops_s", 0.6, "not reproduced"),
+    ],
+)
+def test_a_claim_about_dlsm_that_does_not_hold_is_told(
+    results_dir, tmp_path, claim, experiment, engine, metric, factor, verdict
+):
+    damaged = times(results_dir, tmp_path / "t", experiment, engine, metric, factor)
+    row = judged_alone(damaged, claim)
+    assert row.verdict == verdict, row.reason
+
+
+def test_queries_that_a_full_compaction_does_not_help_are_told(results_dir, tmp_path):
+    args = ("dlsm_settled_ranges", "dlsm", "throughput_ops_s", 0.4)
+    damaged = times(results_dir, tmp_path / "t", *args, phase="after")
+    row = judged_alone(damaged, "DLSM-C19")
+    assert row.verdict == "not reproduced"
+    assert row.reason.startswith("2 of 4 parts reproduced")
+
+
+@pytest.mark.parametrize(
+    ("claim", "engine", "level", "column"),
+    [
+        ("DLSM-C20", "two_phase", 3, "bytes_written"),
+        ("DLSM-C24", "dlsm", 3, "bytes_read_upper"),
+        ("DLSM-C24", "dlsm", 1, "bytes_read_upper"),
+    ],
+)
+def test_bytes_of_a_level_are_judged_by_those_of_another_engine(
+    results_dir, tmp_path, claim, engine, level, column
+):
+    runs = runs_of(results_dir, "dlsm_writes", engine)
+
+    def worsen(frame):
+        here = frame.run.isin(runs) & (frame.level == level)
+        assert here.any()
+        return frame.assign(**{column: frame[column].where(~here, frame[column] * 20)})
+
+    damaged = rewrite(results_dir, tmp_path / "t", "compactions", worsen)
+    row = judged_alone(damaged, claim)
+    assert row.verdict == "not reproduced", row.reason
+
+
+def test_levels_into_which_nothing_was_moved_are_named(results_dir):
+    row = check(results_dir, "DLSM-C20", levels=[7])
+    assert row.verdict == "not run"
+    assert row.reason == "experiment dlsm_writes: no compaction of two_phase into level 7"
+
+
+def test_a_small_difference_of_large_values_is_lost_in_their_noise(results_dir, tmp_path):
+    quiet = tmp_path / "quiet"
+    rewrite(results_dir, quiet, "noise", lambda frame: frame.assign(floor=0.01))
+    rewrite(results_dir, tmp_path / "loud", "noise", lambda frame: frame.assign(floor=0.12))
+    level = {"function": "level", "experiment": "dlsm_zipfian", "metric": "hit_ratio"}
+    level |= {"time": True}
+    difference = {"function": "difference", "time": True, "band": (0.2, None)}
+    difference |= {"first": level | {"engine": "dlsm"}, "second": level | {"engine": "two_phase"}}
+    assert judge_one(quiet, **difference).verdict == "reproduced"
+    assert judge_one(quiet, **difference).measured == pytest.approx(0.26, abs=0.02)
+    assert judge_one(tmp_path / "loud", **difference).verdict == "inconclusive"
+
+
+def test_a_hit_ratio_without_a_period_is_told(results_dir, tmp_path):
+    damaged = rewrite(
+        results_dir,
+        tmp_path / "t",
+        "runs",
+        lambda frame: frame[frame.metric != "hit_ratio_period_s"],
+    )
+    row = check(damaged, "DLSM-C10")
+    assert row.verdict == "not run"
+    assert "hit_ratio_period_s was not measured" in row.reason
+
+
+def test_without_the_noise_of_dlsm_that_of_any_engine_counts(results_dir, tmp_path):
+    def without_own(frame):
+        return frame[frame.engine_a != "dlsm"]
+
+    bare = rewrite(results_dir, tmp_path / "t", "noise", without_own)
+    assert Results.load(bare).noise_floor("throughput_ops_s", "dlsm_rangehot", "dlsm") == (
+        Results.load(bare).noise_floor("throughput_ops_s", "dlsm_rangehot")
+    )
+    assert check(bare, "DLSM-C23").verdict == "inconclusive"

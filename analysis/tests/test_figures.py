@@ -94,7 +94,7 @@ def test_all_repetitions_and_the_papers_numbers_are_in_the_data(drawings, figure
     entry, data = ENTRIES[figure], drawings["small", figure].data
     assert list(data.columns) == DATA_COLUMNS
     medians = data[data.source == MEDIAN]
-    left_out = ("RC-NOISE", "PCP-NOISE", "LDC-SPACE")
+    left_out = ("RC-NOISE", "PCP-NOISE", "DLSM-NOISE", "LDC-SPACE", "DLSM-SPACE")
     if figure not in left_out and not (entry.profiled or entry.spans):
         assert set(data[data.source == RUN].repetition) == {1, 2, 3}
         assert medians.low.notna().all()
@@ -365,3 +365,95 @@ def test_panels_of_the_same_engines_share_one_legend(drawings):
     assert [legend is None for legend in legends] == [True, False]
     names = [text.get_text() for text in legends[1].get_texts()]
     assert names == ["UDC (LevelDB 1.23)", "SCP", "PCP", "PCP, adaptive"]
+
+
+def test_hit_ratio_and_rate_stand_beside_those_of_the_paper(drawings, directories):
+    drawing = drawings["small", "DLSM-F10b"]
+    data = drawing.data
+    paper = data[data.source == PAPER].set_index("panel").value
+    assert paper.to_dict() == {"hit ratio": 0.91, "read throughput": 2900}
+    ours = data[(data.source == MEDIAN) & (data.series == "dLSM")].set_index("panel").value
+    results = Results.load(directories["small"])
+    for panel, metric in (("hit ratio", "hit_ratio"), ("read throughput", "throughput_ops_s")):
+        measured = results.select("dlsm_zipfian", metric, engines=["dlsm"]).value
+        assert ours[panel] == measured.median()
+    baseline = data[(data.source == MEDIAN) & (data.series == "read only")]
+    assert len(baseline) == 2
+    legend = [text.get_text() for text in drawing.figure.axes[0].get_legend().get_texts()]
+    assert [name.split(":")[0] for name in legend] == ["read only", "dLSM", "paper"]
+
+
+def test_intervals_are_those_of_the_timeline(drawings):
+    data = drawings["small", "DLSM-F9a"].data
+    curve = data[(data.source == "interval") & (data.series == "LSM (two-phase)")]
+    ratio = curve[curve.panel == "hit ratio"].value
+    assert ratio.between(0, 1).all()
+    assert ratio.max() - ratio.min() == pytest.approx(0.6, abs=0.1)
+    rate = curve[curve.panel == "read throughput"].value
+    assert rate.median() == pytest.approx(340, rel=0.1)
+
+
+def test_the_axis_tells_how_far_level_1_turned_over(drawings):
+    label = drawings["small", "DLSM-F9b"].figure.axes[1].get_xlabel()
+    assert label.startswith("time (s); x 16 at the paper's size; in all ")
+    assert label.endswith(" turnovers of level 1")
+    assert "turnovers" not in drawings["small", "DLSM-F2a"].figure.axes[1].get_xlabel()
+
+
+def test_update_rates_stand_beside_the_equations(drawings):
+    data = drawings["small", "DLSM-F4"].data
+    rates = data[data.panel == "update rate of a level"]
+    model = rates[rates.source == "model"].pivot(index="x", columns="series", values="value")
+    assert (model["Eq. 1 and 4"] / model["Eq. 3"]).dropna().to_numpy() == pytest.approx(11)
+    ours = rates[rates.source == MEDIAN]
+    buffer = ours[ours.series == "compaction buffer"].set_index("x").value
+    leveled = ours[ours.engine == "leveldb"].set_index("x").value
+    assert list(buffer.index) == [1, 2]
+    assert (leveled / buffer).dropna().to_numpy() == pytest.approx(11, rel=0.1)
+    assert leveled[1] / leveled[2] == pytest.approx(10, rel=0.1)
+    shares = data[data.panel == "share of data above the last level"]
+    share = models.upper_share(3, 10)
+    assert shares[shares.source == "model"].value.to_numpy() == pytest.approx(share)
+
+
+def test_two_parts_of_a_level_are_one_level_of_the_paper(drawings):
+    data = drawings["small", "DLSM-F4"].data
+    written = data[data.panel == "bytes written to a level per byte inserted"]
+    ours = written[(written.source == MEDIAN) & (written.engine == "two_phase")]
+    assert ours.set_index("x").value.to_dict() == pytest.approx({1: 6, 2: 6, 3: 11}, rel=0.1)
+
+
+def test_two_phases_halve_the_bytes_above_the_last_level(drawings):
+    data = drawings["small", "DLSM-2PC"].data
+    over = data[(data.panel == "the same, over UDC") & (data.source == MEDIAN)]
+    assert set(over.engine) == {"two_phase", "dlsm"}
+    over = over[over.engine == "two_phase"].set_index("x").value
+    assert over["above the last"] == pytest.approx(12 / 22, rel=0.05)
+    assert over["3"] == pytest.approx(1, rel=0.05)
+
+
+def test_the_buffer_is_part_of_the_space_and_frozen_tables_are_not(drawings):
+    data = drawings["small", "DLSM-SPACE"].data
+    ours, of_ldc = set(data.series), set(drawings["small", "LDC-SPACE"].data.series)
+    assert "in the compaction buffer" in ours - of_ldc
+    assert "frozen, useless" in of_ldc - ours
+    wide = data.pivot_table(index=["panel", "x"], columns="series", values="value", aggfunc="first")
+    assert (wide["in the compaction buffer"].xs("two_phase") == 0).all()
+    largest = wide.xs("dlsm").max()
+    share = largest["in the compaction buffer"] / largest["in levels"]
+    assert share == pytest.approx(0.085, rel=0.1)
+
+
+def test_levels_without_compactions_of_one_engine_are_named(directories, tmp_path):
+    out = tmp_path / "t"
+    out.mkdir()
+    for path in directories["smoke"].iterdir():
+        (out / path.name).write_bytes(path.read_bytes())
+    experiments = pd.read_csv(out / "experiments.csv", dtype={"run": str})
+    chosen = (experiments.experiment == "dlsm_writes") & (experiments.engine == "leveldb")
+    compactions = pd.read_csv(out / "compactions.csv", dtype={"run": str})
+    kept = compactions[~compactions.run.isin(experiments[chosen].run)]
+    tables.write(kept, out / "compactions.csv")
+    message = "figure DLSM-F4: experiment dlsm_writes has no compaction of leveldb"
+    with pytest.raises(MissingCell, match=message):
+        draw(Results.load(out), ENTRIES["DLSM-F4"], STYLES)

@@ -132,3 +132,22 @@ def test_fill_and_drain_vanish_over_many_subtasks():
 def test_a_compaction_without_subtasks_is_refused():
     with pytest.raises(ValueError, match="at least one sub-task, not 0"):
         models.fill_drain_speedup(SSD, 0)
+
+
+def test_dlsm_equations_give_the_papers_values_at_a_ratio_of_10():
+    assert models.level_write_amplification(10) == 11
+    assert models.level_write_amplification(10, two_phase=True) == 6
+    assert models.upper_share(3, 10) == pytest.approx(0.0991, abs=5e-5)
+    share = models.buffer_update_rate(2, 10) / models.level_update_rate(2, 10)
+    assert share == pytest.approx(1 / 11)
+
+
+def test_dlsm_equation_1_falls_by_the_ratio_and_equation_4_meets_the_buffer():
+    rates = [models.level_update_rate(level, 10) for level in (1, 2, 3)]
+    assert rates == pytest.approx([11, 1.1, 0.11])
+    assert rates[2] == pytest.approx(models.buffer_update_rate(2, 10), rel=0.11)
+
+
+def test_dlsm_bits_of_filters_are_the_papers():
+    assert models.bloom_bits(0.01) == pytest.approx(9.585, abs=5e-4)
+    assert models.bloom_bits(0.01, 10) == pytest.approx(14.378, abs=5e-4)

@@ -7,7 +7,7 @@ import pytest
 import checkout
 from recompact import pipeline
 from recompact.declarations import DeclarationError
-from recompact.experiments import ROOT, Declarations
+from recompact.experiments import ROOT, Declarations, ScaleName
 from recompact.plan import Plan, Run, hash_files, make
 
 
@@ -171,6 +171,21 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
             "pcp_disks_hdd.members: goes with a device of kind raid0, which hdd_7200 is not",
         ),
         ("experiments", "processors: 1", "processors: 0", "pcp_alone_overhead.processors"),
+        ("workloads", "    recent_fraction: 0.01\n", "", "LATEST-UNIFORM: .*recent_fraction goes"),
+        ("workloads", "elsewhere: 0.02", "elsewhere: 2", "LATEST-RANGEHOT.hot_range.elsewhere"),
+        ("workloads", "distribution: latest_keyrange", "distribution: uniform", "hot_range goes"),
+        (
+            "experiments",
+            "{name: settle, kind: wait_idle}",
+            "{name: settle, kind: wait}",
+            "seconds goes with kind wait",
+        ),
+        (
+            "experiments",
+            "{name: settle, kind: wait_idle}",
+            "{name: settle, kind: wait_idle, duration_s: 3}",
+            "duration_s goes with kind replay",
+        ),
     ],
 )
 def test_a_wrong_declaration_is_told_by_file_and_key(
@@ -182,6 +197,133 @@ def test_a_wrong_declaration_is_told_by_file_and_key(
     with pytest.raises(DeclarationError, match=message) as error:
         make(Declarations(root), "smoke")
     assert path.name in str(error.value)
+
+
+STREAMS = """\
+  streams:
+    title: Reads beside updates
+    paper: LDC
+    engines: [leveldb]
+    device: memory
+    key_order: ordered
+    timeline_interval_ms: 12800
+    scaled_options: {level_base_bytes: 1048576000}
+    prepare:
+      - {name: load, workload: LOAD, operations: 1280000}
+    phases:
+      - {name: pause, kind: wait, seconds: 64}
+      - name: run
+        workload: LATEST-RANGEHOT
+        operations: 12800000
+        keys: 1280000
+        duration_s: 320
+        beside:
+          - name: writer
+            workload: WO
+            operations: 320000
+            keys: 1280000
+            value_bytes: 1008
+            pace: {kind: open, rate_ops_s: 1000}
+      - {name: range, workload: LATEST-KEYRANGE, operations: 1280, keys: 1280000}
+      - {name: ranges, workload: DLSM-RANGES, operations: 1280, scan_records: 1280}
+"""
+
+
+def _with_streams(folder: Path, old: str = "", new: str = "") -> Path:
+    """Copy the checkout with one experiment more, changed in one place."""
+    root = checkout.copy(folder)
+    assert old in STREAMS
+    with (root / "workloads/experiments.yaml").open("a", encoding="utf-8") as file:
+        file.write(STREAMS.replace(old, new, 1))
+    return root
+
+
+def test_streams_beside_a_phase_are_planned(tmp_path: Path) -> None:
+    plan = make(Declarations(_with_streams(tmp_path)), "smoke", ["streams"])
+    assert plan.scale_entry.factor["LDC"] == 128
+    (entry,) = plan.points
+    run = plan.runs[entry["run"]]
+    assert run.spec["key_order"] == "ordered"
+    assert run.spec["timeline_interval_ms"] == 100
+    assert run.spec["engine"]["options"]["level_base_bytes"] == 8192000
+    pause, phase, key_range, ranges = run.spec["phases"]
+    assert pause == {"name": "pause", "kind": "wait", "seconds": 0.5}
+    assert phase["duration_s"] == 2.5
+    (writer,) = phase["beside"]
+    assert set(writer) == {"name", "workload", "trace", "start", "count", "pace", "threads"}
+    assert (writer["name"], writer["workload"]) == ("writer", "WO")
+    assert writer["pace"] == {"kind": "open", "rate_ops_s": 1000}
+    assert "beside" not in key_range and "duration_s" not in key_range
+    by_path = {trace.path: trace for trace in plan.traces.values()}
+    reads, writes = by_path[phase["trace"]], by_path[writer["trace"]]
+    assert {reads.id, writes.id} < set(run.trace_ids)
+    assert reads.seed != writes.seed
+    assert (reads.workload["class"], reads.workload["distribution"]) == ("latest", "rangehot")
+    assert set(reads.workload["hot_range"]) == {"start", "fraction", "elsewhere"}
+    assert (writes.workload["operations"], writes.workload["value_bytes"]) == (2500, 1008)
+    assert reads.workload["recent_fraction"] == 0.0475
+    assert run.spec["recent_keys"] == {"first": 3330, "count": 1000}
+    contiguous = by_path[key_range["trace"]].workload
+    assert (contiguous["distribution"], contiguous["hot_range"]["fraction"]) == (
+        "keyrange",
+        0.00475,
+    )
+    assert "recent_fraction" not in contiguous
+    length = {"distribution": "uniform", "min": 10, "max": 10}
+    assert by_path[ranges["trace"]].workload["scan_length"] == length
+
+
+def test_recent_updates_are_of_all_keys_unless_the_workload_has_a_range(tmp_path: Path) -> None:
+    root = _with_streams(tmp_path, "LATEST-RANGEHOT", "LATEST-ZIPFIAN")
+    plan = make(Declarations(root), "smoke", ["streams"])
+    (entry,) = plan.points
+    run = plan.runs[entry["run"]]
+    assert "recent_keys" not in run.spec
+    by_path = {trace.path: trace for trace in plan.traces.values()}
+    zipfian = by_path[run.spec["phases"][1]["trace"]].workload
+    assert (zipfian["distribution"], zipfian["zipf_constant"]) == ("zipfian", 0.99)
+    assert zipfian["recent_fraction"] == 0.01 and "scrambled" not in zipfian
+
+
+def test_a_run_has_one_range_of_recent_updates(tmp_path: Path) -> None:
+    root = _with_streams(tmp_path, "LATEST-KEYRANGE", "LATEST-UNIFORM")
+    with pytest.raises(DeclarationError, match="different ranges, one of them LATEST-UNIFORM"):
+        make(Declarations(root), "smoke", ["streams"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("workload: WO", "workload: WOO", "phases.run.beside.writer.workload: 'WOO'"),
+        ("name: writer", "name: run", "two streams have one name: run, run"),
+        ("            workload: WO\n", "", "beside: writer needs workload and operations"),
+        ("duration_s: 320", "duration_s: 0", "phases.1.duration_s"),
+        (
+            "duration_s: 320",
+            "warmup_operations: 5",
+            "warmup_operations does not go with duration_s or beside",
+        ),
+        (
+            "operations: 1280000}",
+            "operations: 1280000, duration_s: 9}",
+            "prepare: load has duration_s or beside",
+        ),
+        (
+            "key_order: ordered",
+            "key_order: hashed",
+            "phases.run.workload: LATEST-RANGEHOT reads a range of keys",
+        ),
+        ("operations: 320000", "operations: {from: rate}", "takes a value from 'rate'"),
+        ("seconds: 64", "seconds: 64, duration_s: 3", "duration_s goes with kind replay"),
+    ],
+)
+def test_a_wrong_stream_is_told_by_file_and_key(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    root = _with_streams(tmp_path, old, new)
+    with pytest.raises(DeclarationError, match=message) as error:
+        make(Declarations(root), "smoke")
+    assert "experiments.yaml" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -275,6 +417,43 @@ def test_a_balanced_device_is_the_one_that_it_is_like() -> None:
         assert devices[f"{name}_balanced"].parameters == devices[name].parameters
         assert devices[f"{name}_balanced"].balance is not None
         assert devices[f"{name}_balanced"].title != devices[name].title
+
+
+def test_dlsm_runs_turn_level_1_over_as_often_at_any_scale() -> None:
+    for scale in ("smoke", "small"):
+        plan = make(Declarations(ROOT), scale, ["dlsm_rangehot", "dlsm_zipfian"])
+        factor = plan.scale_entry.factor["DLSM"]
+        hot = [p for p in plan.points if p["experiment"] == "dlsm_rangehot"]
+        run = next(plan.runs[p["run"]] for p in hot if p["engine"] == "dlsm")
+        options = run.spec["engine"]["options"]
+        assert options["level_base_bytes"] == round(1048576000 / factor)
+        assert options["block_cache_bytes"] == round(524288000 / factor)
+        phase = run.spec["phases"][-1]
+        (writer,) = phase["beside"]
+        written = plan.traces[Path(writer["trace"]).stem].workload
+        assert writer["pace"]["rate_ops_s"] == 1000
+        assert phase["duration_s"] * 1000 == written["operations"] == 1_500_000 / factor
+        # Its trees are prepared once for all workloads, and once for each engine.
+        starts = {(p["engine"], plan.runs[p["run"]].start_from) for p in plan.points}
+        repetitions = {p["repetition"] for p in plan.points}
+        assert len(starts) == 4 * len(repetitions)
+
+
+@pytest.mark.parametrize("scale", ["smoke", "small", "paper"])
+def test_no_open_loop_falls_silent_before_its_phase_ends(scale: ScaleName) -> None:
+    plan = make(Declarations(ROOT), scale)
+    streams = [
+        (phase["duration_s"], stream)
+        for run in plan.runs.values()
+        for phase in run.spec["phases"]
+        if "duration_s" in phase
+        for stream in (phase, *phase.get("beside", ()))
+        if stream["pace"]["kind"] == "open"
+    ]
+    assert streams
+    for duration_s, stream in streams:
+        operations = plan.traces[Path(stream["trace"]).stem].workload["operations"]
+        assert operations >= stream["pace"]["rate_ops_s"] * duration_s
 
 
 def test_the_number_of_disks_comes_from_the_sweep(smoke: Plan) -> None:

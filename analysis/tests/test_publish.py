@@ -127,6 +127,9 @@ def test_costs_are_written_into_the_readme(measured: Path, tmp_path: Path) -> No
     text = readme.read_text()
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "stale" not in text
     assert text.count("| smoke | ") == 1
+    publish.note_costs(published, folder, [])  # by a checkout that holds none of the runs
+    (held,) = pd.read_csv(published / "costs.csv").disk_bytes
+    assert held == 3_000_000
 
 
 def test_what_is_published_in_this_repository_can_be_read():
@@ -138,3 +141,18 @@ def test_what_is_published_in_this_repository_can_be_read():
         for table in ("timeline", "profile", "noise", "spans"):  # not of every host
             assert len(getattr(campaign, table).columns)
         assert set(campaign.experiments.run) <= set(campaign.specifications.run)
+
+
+def test_no_second_of_measuring_is_counted_twice(measured: Path, tmp_path: Path) -> None:
+    published = tmp_path / "published"
+    (folder,) = publish.publish(measured, published, {"ldc_latency"})
+    publish.note_costs(published, folder, [])
+    runs = pd.read_csv(folder / "runs.csv")
+    lasted = runs[runs.metric == "duration_s"]
+    names = ["load", "warmup", "run", "again", "write", "read", "ranges"]
+    names += ["before", "compact", "after", "settle"]
+    of_phases = lasted[lasted.phase.isin(names)]
+    twice = {"load+settle", "run+settle", "warmup.writer", "run.writer", "run.reader"}
+    assert set(lasted.phase) - set(of_phases.phase) == twice
+    (minutes,) = pd.read_csv(published / "costs.csv").minutes
+    assert minutes == pytest.approx(of_phases.value.sum() / 60)

@@ -16,7 +16,7 @@ def campaign(tmp_path_factory):
         tmp_path_factory.mktemp("campaign"),
         experiments={
             *("ldc_latency", "ldc_profile", "lwc_eq1", "noise", "parity", "scale_model"),
-            "pcp_threads_ssd_balanced",
+            *("pcp_threads_ssd_balanced", "dlsm_rangehot", "dlsm_low_reads", "dlsm_noise"),
         },
     )
     campaign.write()
@@ -105,6 +105,40 @@ def test_a_phase_and_its_debt_are_told_together(copy):
     assert "write_amplification" not in metrics_of(out, run, "settle")  # no user wrote
 
 
+def test_a_stream_beside_a_phase_stands_as_a_phase_of_its_own(copy):
+    run = run_of(copy, "ldc_latency")
+    path = copy / "raw" / run / "run.json"
+    record = json.loads(path.read_text())
+    phase, told = record["phases"][0], record["spec"]["phases"][0]
+    reads = {"count": 300, "mean": 7.5}
+    phase["turnovers"] = 2.5
+    phase["beside"] = [
+        {
+            **{"name": "reader", "duration_s": phase["duration_s"], "operations": 300},
+            **{"throughput_ops_s": 12.5, "trace": phase["trace"]},
+            "latency_us": {"read": reads, "write": {"count": 0}, "all": reads},
+        }
+    ]
+    told["beside"] = [{"name": "reader", "workload": "LATEST-ZIPFIAN"}]
+    path.write_text(json.dumps(record))
+    out = build(copy)
+    metrics, beside = metrics_of(out, run), metrics_of(out, run, "run.reader")
+    assert metrics.turnovers == 2.5
+    assert metrics.throughput_ops_s == pytest.approx(phase["throughput_ops_s"])
+    gets = phase["latency_us"]["read"]["count"] + 300
+    assert metrics.tables_per_get == pytest.approx(phase["counters"]["bloom_checks"] / gets)
+    assert beside.throughput_ops_s == 12.5
+    assert (beside.operations, beside.latency_read_mean_us) == (300, 7.5)
+    assert "write_amplification" not in beside and "latency_write_count" not in beside
+    rows = pd.read_csv(out / "runs.csv", dtype={"run": str}).set_index(["run", "phase"])
+    assert set(rows.workload[run, "run.reader"]) == {"LATEST-ZIPFIAN"}
+
+    del phase["beside"][0]["operations"]
+    path.write_text(json.dumps(record))
+    with pytest.raises(tables.TableError, match="phase run, beside reader: operations is missing"):
+        build(copy)
+
+
 def test_pristine_has_no_counters_of_the_seams(copy):
     metrics = metrics_of(build(copy), run_of(copy, "parity", engine="pristine"))
     assert "write_amplification" not in metrics
@@ -158,6 +192,11 @@ def test_the_largest_space_holds_tables_that_are_written_or_wait_to_be_deleted()
         ("compaction_sort_us", "us"),
         ("step_sort_share", "1"),
         ("read_queue_mean", "1"),
+        ("cache_invalidated_blocks_per_s", "1/s"),
+        ("hit_ratio_period_s", "s"),
+        ("read_throughput_compacting_ops_s", "ops/s"),
+        ("space_buffer_bytes", "B"),
+        ("buffer_share_max", "1"),
     ],
 )
 def test_units_follow_names(metric, unit):
@@ -186,6 +225,7 @@ def test_noise_pairs_are_of_identical_runs(copy):
     pairs = noise.pairs["throughput_ops_s"]
     assert pairs.to_dict() == {
         ("any", "any"): 2,
+        ("dlsm", "dlsm"): 1,
         ("leveldb", "leveldb"): 2,
         ("leveldb", "pristine"): 2,
     }
@@ -353,3 +393,92 @@ def test_spans_without_their_number_of_subtasks_are_named(copy):
     (copy / "raw" / run / "events.jsonl").write_text(text)
     with pytest.raises(tables.TableError, match=r"events.jsonl:2: key 'subtasks' is missing"):
         build(copy)
+
+
+def change_phase(root, run, change):
+    """Change the last phase of a run's record."""
+    path = root / "raw" / run / "run.json"
+    record = json.loads(path.read_text())
+    change(record["phases"][-1])
+    path.write_text(json.dumps(record))
+
+
+def test_a_reader_and_the_writer_beside_it_do_not_share_their_numbers(copy):
+    run = run_of(copy, "dlsm_rangehot", engine="dlsm")
+    out = build(copy)
+    own, writer = metrics_of(out, run), metrics_of(out, run, "run.writer")
+    assert writer.throughput_ops_s == pytest.approx(1000, rel=0.05)
+    assert own.throughput_ops_s > 2000
+    assert "latency_write_mean_us" in writer and "latency_write_mean_us" not in own
+    assert "hit_ratio" in own and "hit_ratio" not in writer
+    runs = pd.read_csv(out / "runs.csv", dtype={"run": str})
+    runs = runs[(runs.run == run) & (runs.metric == "operations")].set_index("phase")
+    assert runs.workload["run.writer"] == "WO"
+    assert runs.workload["run"] == "DLSM"
+
+
+def test_gets_of_a_stream_beside_count_for_what_counters_tell(copy):
+    run = run_of(copy, "dlsm_low_reads", engine="two_phase")
+    changes = {"bloom_checks": 16000, "block_cache_hits": 1000, "block_cache_misses": 3400}
+    change_phase(copy, run, lambda phase: phase["counters"].update(changes))
+    metrics = metrics_of(build(copy), run)
+    assert metrics_of(build(copy), run, "run.reader").operations == 4000
+    assert metrics.tables_per_get == 4
+    assert metrics.upper_tables_per_get == 3
+    assert metrics.blocks_per_get == 1.1
+    assert metrics.disk_accesses_per_get == 0.85
+    assert metrics.hit_ratio == pytest.approx(1 / 4.4)
+
+
+def test_what_scans_and_the_cache_lose_is_counted(copy):
+    run = run_of(copy, "dlsm_rangehot", engine="dlsm")
+    changes = {"scan_count": 4, "scan_tables": 26, "cache_invalidated_blocks": 90}
+    changes |= {"compaction_bytes_read": 1000, "compaction_block_read_bytes": 990}
+
+    def change(phase):
+        phase["counters"].update(changes)
+        phase |= {"duration_s": 30, "turnovers": 1.5}
+
+    change_phase(copy, run, change)
+    metrics = metrics_of(build(copy), run)
+    assert metrics.files_per_scan == 6.5
+    assert metrics.cache_invalidated_blocks_per_s == 3
+    assert metrics.metadata_share == 0.01
+    assert metrics.turnovers == 1.5
+
+
+def test_the_buffer_is_told_as_a_share_of_the_tree(copy):
+    run = run_of(copy, "dlsm_rangehot", engine="dlsm")
+    levels = [{"level": level, "files": 1, "bytes": 100 * level} for level in (1, 3, 5)]
+    levels.append({"level": 6, "files": 0, "bytes": 0})
+    change_phase(copy, run, lambda phase: phase.update(levels=levels))
+    path = copy / "raw" / run / "timeline.csv"
+    timeline = pd.read_csv(path)
+    timeline["buffer_bytes"] = [30.0] * (len(timeline) - 1) + [90.0]
+    timeline.to_csv(path, index=False)
+    metrics = metrics_of(build(copy), run)
+    assert metrics.space_tree_bytes == 900
+    assert metrics.buffer_share_max == 0.1
+    assert metrics.upper_tree_share == pytest.approx(4 / 9)
+
+
+def test_an_engine_without_a_buffer_has_no_share_of_it(copy):
+    metrics = metrics_of(build(copy), run_of(copy, "dlsm_rangehot", engine="two_phase"))
+    assert "upper_tree_share" in metrics
+    assert "buffer_share_max" not in metrics and "space_buffer_bytes" not in metrics
+
+
+def test_noise_of_scans_and_writes_is_told_by_phases_of_their_own(copy):
+    noise = pd.read_csv(build(copy) / "noise.csv").set_index(["metric", "engine_a", "engine_b"])
+    own = noise.xs(("dlsm", "dlsm"), level=("engine_a", "engine_b"))
+    assert {"hit_ratio", "throughput_ops_s", "files_per_scan", "latency_write_mean_us"} <= set(
+        own.index
+    )
+    runs = pd.read_csv(copy / "tables/runs.csv", dtype={"run": str})
+    of_run = runs[(runs.phase == "run") & (runs.metric == "throughput_ops_s")].set_index("run")
+    first, second = (
+        of_run.value[run_of(copy, "dlsm_noise", point={"copy": number})] for number in (1, 2)
+    )
+    ratio = max(first, second) / min(first, second)
+    assert own.floor["throughput_ops_s"] == pytest.approx(ratio**12.706 - 1, rel=0.01)
+    assert noise.pairs["throughput_ops_s", "any", "any"] == 2  # those of stock LevelDB only

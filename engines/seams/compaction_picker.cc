@@ -1,7 +1,11 @@
 #include "seams/compaction_picker.h"
 
 #include <algorithm>
+#include <cassert>
+#include <memory>
+#include <utility>
 
+#include "db/table_cache.h"
 #include "db/version_set.h"
 
 namespace leveldb {
@@ -20,7 +24,8 @@ Compaction* CompactionPicker::PickRange(int level, const InternalKey* begin,
 }
 
 std::string CompactionPicker::Check(const Version& v) const {
-  return versions_->CheckLevels(v);
+  const std::string problem = versions_->CheckLevels(v);
+  return problem.empty() ? versions_->CheckRuns(v) : problem;
 }
 
 const Options& CompactionPicker::options() const {
@@ -43,12 +48,32 @@ const PartList* CompactionPicker::Parts(const Version& v, int level,
 
 uint64_t CompactionPicker::HeldBytes() const { return versions_->held_bytes_; }
 
+uint64_t CompactionPicker::Bytes(const Version& v, int level) const {
+  uint64_t bytes = 0;
+  for (const FileMetaData* f : v.files_[level]) bytes += f->file_size;
+  return bytes;
+}
+
+const RunList* CompactionPicker::Runs(const Version& v, int level) const {
+  return v.runs_[level].get();
+}
+
+size_t CompactionPicker::CachedBlocks(const FileMetaData& table) const {
+  return versions_->table_cache_->CachedBlocks(table.number);
+}
+
 double CompactionPicker::CompactionScore(const Version& v) const {
   return v.compaction_score_;
 }
 
 int CompactionPicker::CompactionLevel(const Version& v) const {
   return v.compaction_level_;
+}
+
+void CompactionPicker::SetCompaction(Version* v, int level,
+                                     double score) const {
+  v->compaction_level_ = level;
+  v->compaction_score_ = score;
 }
 
 FileMetaData* CompactionPicker::FileToMerge(const Version& v,
@@ -93,13 +118,18 @@ Slice CompactionPicker::CompactPointer(int level) const {
   return versions_->compact_pointer_[level];
 }
 
-Compaction* CompactionPicker::NewFrom(int level,
-                                      const std::vector<FileMetaData*>& inputs,
-                                      const char* reason) {
+Compaction* CompactionPicker::NewOfCurrent(int level, const char* reason) {
   auto* const c = new Compaction(&options(), level);
   c->input_version_ = versions_->current_;
   c->input_version_->Ref();
   c->set_reason(reason);
+  return c;
+}
+
+Compaction* CompactionPicker::NewFrom(int level,
+                                      const std::vector<FileMetaData*>& inputs,
+                                      const char* reason) {
+  Compaction* const c = NewOfCurrent(level, reason);
   c->inputs_[0] = inputs;
   InternalKey smallest, largest;
   versions_->GetRange(inputs, &smallest, &largest);
@@ -122,11 +152,8 @@ Compaction* CompactionPicker::NewMoveDown(
 
 Compaction* CompactionPicker::NewMerge(int level, size_t file,
                                        const char* reason) {
-  auto* const c = new Compaction(&options(), level - 1);
-  Version* const v = versions_->current_;
-  c->input_version_ = v;
-  v->Ref();
-  c->set_reason(reason);
+  Compaction* const c = NewOfCurrent(level - 1, reason);
+  Version* const v = c->input_version_;
   c->inputs_[1].push_back(v->files_[level][file]);
   c->parts_ = v->parts_[level][file];
   if (level + 1 < config::kNumLevels) {
@@ -146,6 +173,81 @@ Compaction* CompactionPicker::NewLink(int level,
   for (const FileMetaData* table : inputs) c->edit_.HoldTable(*table);
   c->AddInputDeletions(&c->edit_);
   return c;
+}
+
+Compaction* CompactionPicker::NewCompaction(
+    int level, const std::vector<FileMetaData*>& inputs, const char* reason) {
+  Compaction* const c = NewOfCurrent(level, reason);
+  c->inputs_[0] = inputs;
+  versions_->SetupOtherInputs(c);
+  return c;
+}
+
+Compaction* CompactionPicker::NewSwap(int level, const char* reason) {
+  Compaction* const c = NewOfCurrent(level, reason);
+  const Version& v = *c->input_version_;
+  assert(v.files_[level + 1].empty());
+  c->is_link_ = c->is_swap_ = true;
+  c->inputs_[0] = v.files_[level];
+  c->AddInputDeletions(&c->edit_);
+  if (level == 0) {
+    assert(v.runs_[1] == nullptr);
+    std::sort(c->inputs_[0].begin(), c->inputs_[0].end(), OlderFirst);
+    uint64_t run = 0;
+    for (const FileMetaData* f : c->inputs_[0]) {
+      c->edit_.AddRunTable(1, ++run, *f);
+    }
+    return c;
+  }
+  for (const FileMetaData* f : c->inputs_[0]) {
+    c->edit_.AddFile(level + 1, f->number, f->file_size, f->smallest,
+                     f->largest);
+  }
+  if (v.runs_[level] != nullptr || v.runs_[level + 1] != nullptr) {
+    c->edit_.SwapRuns(level);
+  }
+  return c;
+}
+
+Compaction* CompactionPicker::NewRunMerge(int level,
+                                          std::vector<TablePart> newest_first,
+                                          uint64_t output_run,
+                                          const char* reason) {
+  Compaction* const c = NewOfCurrent(level, reason);
+  for (TablePart& part : newest_first) {
+    part.bytes = versions_->EstimateBytes(part);
+  }
+  c->parts_ = std::make_shared<const PartList>(versions_, nullptr,
+                                               std::move(newest_first));
+  c->output_run_ = output_run;
+  if (output_run == 0) {
+    const TablePart& range = c->parts_->range();
+    const InternalKey smallest(range.begin, kMaxSequenceNumber,
+                               kValueTypeForSeek);
+    std::vector<FileMetaData*>& lower = c->inputs_[1];
+    c->input_version_->GetOverlappingInputs(level + 1, &smallest,
+                                            &c->parts_->limit(), &lower);
+    // The file that the merge before this one ended with.
+    if (range.excludes_begin && !lower.empty() &&
+        comparator().user_comparator()->Compare(lower[0]->largest.user_key(),
+                                                range.begin) <= 0) {
+      lower.erase(lower.begin());
+    }
+  }
+  return c;
+}
+
+void CompactionPicker::AddGrandparents(Compaction* c, int level) const {
+  InternalKey smallest, largest;
+  versions_->GetRange2(c->inputs_[0], c->inputs_[1], &smallest, &largest);
+  std::vector<FileMetaData*> more;
+  c->input_version_->GetOverlappingInputs(level, &smallest, &largest, &more);
+  std::vector<FileMetaData*>& all = c->grandparents_;
+  all.insert(all.end(), more.begin(), more.end());
+  std::sort(all.begin(), all.end(),
+            [this](const FileMetaData* a, const FileMetaData* b) {
+              return comparator().Compare(a->largest, b->largest) < 0;
+            });
 }
 
 uint64_t CompactionPicker::Link(Compaction* c, FileMetaData* table,

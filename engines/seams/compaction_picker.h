@@ -7,6 +7,7 @@
 #include "db/dbformat.h"
 #include "leveldb/options.h"
 #include "leveldb/status.h"
+#include "seams/sorted_runs.h"
 #include "seams/table_parts.h"
 
 namespace leveldb {
@@ -20,7 +21,7 @@ enum UserOperation { kReadOperation, kWriteOperation };
 // A CompactionPicker chooses what to compact next; shared code carries it out.
 // One picker belongs to one VersionSet and lives as long as it does.
 //
-// REQUIRES for every method: the lock of the database is held.
+// REQUIRES for every method but UseOfRuns: the lock of the database is held.
 class CompactionPicker {
  public:
   explicit CompactionPicker(VersionSet* versions) : versions_(versions) {}
@@ -30,6 +31,14 @@ class CompactionPicker {
 
   // InvalidArgument, if the options ask for what the engine cannot do.
   virtual Status CheckOptions() const { return Status::OK(); }
+
+  // What the sorted runs of "level" are to the engine; always the same.
+  virtual RunUse UseOfRuns(int /*level*/) const { return kNoRuns; }
+
+  // InvalidArgument, if the options do not fit what was recovered.
+  virtual Status CheckRecovered(const Version& /*v*/) const {
+    return Status::OK();
+  }
 
   // Records in *v which level is most in need of compaction and how much, and
   // which file should be merged with its parts, if one should.  Called once for
@@ -49,9 +58,13 @@ class CompactionPicker {
 
   // Returns the next compaction of the files of "level" in a range of keys, as
   // VersionSet::CompactRange does.  It may first return what must be merged
-  // before it, which then has no input of "level".
+  // before it, which is of another level then, or has no input.
   virtual Compaction* PickRange(int level, const InternalKey* begin,
                                 const InternalKey* end);
+
+  // The level that CompactRange takes a range down to; "deepest" is the deepest
+  // one that has files in it.
+  virtual int LastLevelOfRange(int deepest) const { return deepest; }
 
   // A sentence on the first rule of the engine's tree that *v breaks, or "".
   // An engine that holds more than levels adds its own rules: what may overlap,
@@ -67,8 +80,12 @@ class CompactionPicker {
   const PartList* Parts(const Version& v, int level, size_t file) const;
   uint64_t HeldBytes()
       const;  // of tables that the newest version holds parts of
+  uint64_t Bytes(const Version& v, int level) const;  // of its files
+  const RunList* Runs(const Version& v, int level) const;
+  size_t CachedBlocks(const FileMetaData& table) const;  // in the block cache
   double CompactionScore(const Version& v) const;
   int CompactionLevel(const Version& v) const;
+  void SetCompaction(Version* v, int level, double score) const;
   FileMetaData* FileToMerge(const Version& v, int* level) const;
   void SetFileToMerge(Version* v, int level, size_t file) const;
 
@@ -102,6 +119,25 @@ class CompactionPicker {
   Compaction* NewLink(int level, const std::vector<FileMetaData*>& inputs,
                       const char* reason);
 
+  // A new compaction of "inputs" of "level" with what overlaps them in the next
+  // level, and more of "level" where that adds nothing there.
+  Compaction* NewCompaction(int level, const std::vector<FileMetaData*>& inputs,
+                            const char* reason);
+
+  // A new compaction that only puts all files of "level", and its runs, into
+  // the next one; files of L0, which overlap, become runs there.
+  // REQUIRES: the next level has no files
+  Compaction* NewSwap(int level, const char* reason);
+
+  // A new compaction of parts of tables in the runs of "level", newest first,
+  // which need their ranges and tables only: into run "output_run" of the next
+  // level, or with what they overlap there into its files, if that is 0.
+  Compaction* NewRunMerge(int level, std::vector<TablePart> newest_first,
+                          uint64_t output_run, const char* reason);
+
+  // Makes outputs of "c" end where they overlap much of "level", too.
+  void AddGrandparents(Compaction* c, int level) const;
+
   // Adds to a link compaction that a part of "table", its input, lies in front
   // of "file" of the next level.  "part" needs its range only.  Returns the
   // bytes that the part takes in the table, about.
@@ -116,6 +152,9 @@ class CompactionPicker {
   VersionSet* const versions_;
 
  private:
+  // A new compaction of the current version, without inputs.
+  Compaction* NewOfCurrent(int level, const char* reason);
+
   // A new compaction of "inputs", after which round robin goes on behind them.
   Compaction* NewFrom(int level, const std::vector<FileMetaData*>& inputs,
                       const char* reason);

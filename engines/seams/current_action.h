@@ -3,8 +3,8 @@
 
 namespace leveldb {
 
-// What this thread is carrying out: "flush", "compaction", "merge" or "link",
-// or "" if that is nothing or the tree is unpatched.
+// What this thread is carrying out: "flush", "compaction", "merge", "link" or
+// "swap", or "" if that is nothing or the tree is unpatched.
 const char* CurrentAction();
 
 }  // namespace leveldb

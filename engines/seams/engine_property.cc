@@ -43,6 +43,20 @@ VersionSet::TableBytes VersionSet::CountTableBytes(
         }
       }
     }
+    for (int level = 1; level < config::kNumLevels; level++) {
+      const RunList* const runs = v->runs_[level].get();
+      if (runs == nullptr) continue;
+      if (is_current && v->OwnRuns(level) == nullptr) {
+        sum.buffer += runs->bytes();
+        sum.buffer_tables += runs->tables();
+      }
+      for (const SortedRun& run : runs->newest_first()) {
+        for (const FileMetaData* f : run.tables) {
+          if (IsTrimmed(*f) || !numbers->insert(f->number).second) continue;
+          *bytes += f->file_size;
+        }
+      }
+    }
   }
   return sum;
 }
@@ -78,6 +92,8 @@ void CountOtherTableBytes(Env* env, const std::string& dbname,
 }  // namespace
 
 bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
+  // Time alone can have made work, and nobody may be reading or writing.
+  MaybeScheduleCompaction();
   const bool idle = imm_ == nullptr && !background_compaction_scheduled_ &&
                     !versions_->picker()->NeedsCompaction();
   const auto count_tables = [this](std::set<uint64_t>* numbers) {
@@ -132,6 +148,8 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
     *value = "{\"live_bytes\": " + std::to_string(sum.live) +
              ", \"frozen_bytes\": " + std::to_string(sum.frozen) +
              ", \"slice_bytes\": " + std::to_string(sum.in_parts) +
+             ", \"buffer_bytes\": " + std::to_string(sum.buffer) +
+             ", \"buffer_tables\": " + std::to_string(sum.buffer_tables) +
              ", \"pinned_bytes\": " + std::to_string(sum.pinned) +
              ", \"pending_bytes\": " + std::to_string(pending_bytes) +
              ", \"obsolete_bytes\": " + std::to_string(obsolete_bytes) + "}";

@@ -7,6 +7,12 @@ using leveldb::Options;
 const std::map<std::string, OptionSetter>& EngineOptionFields() {
   static const auto* const fields = new std::map<std::string, OptionSetter>{
       {"adaptive_pipeline", &SetField<bool, &Options::adaptive_pipeline>},
+      {"aggressive_compaction",
+       &SetField<bool, &Options::aggressive_compaction>},
+      {"buffer_asks_tree_filters",
+       &SetField<bool, &Options::buffer_asks_tree_filters>},
+      {"buffer_levels", &SetField<int, &Options::buffer_levels>},
+      {"buffer_trim", &SetField<bool, &Options::buffer_trim>},
       {"compaction_input_bytes",
        &SetField<uint64_t, &Options::compaction_input_bytes>},
       {"compute_threads", &SetField<int, &Options::compute_threads>},
@@ -37,9 +43,11 @@ const std::map<std::string, OptionSetter>& EngineOptionFields() {
        &SetField<int, &Options::slice_link_bytes_percent>},
       {"slice_link_threshold", &SetField<int, &Options::slice_link_threshold>},
       {"subtask_bytes", &SetField<uint64_t, &Options::subtask_bytes>},
+      {"tables_stay_open", &SetField<bool, &Options::tables_stay_open>},
       {"track_obsolete_files", &SetField<bool, &Options::track_obsolete_files>},
       {"user_key_aligned_outputs",
        &SetField<bool, &Options::user_key_aligned_outputs>},
+      {"write_pause_us", &SetField<uint64_t, &Options::write_pause_us>},
       {"write_threads", &SetField<int, &Options::write_threads>},
   };
   return *fields;

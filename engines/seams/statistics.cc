@@ -40,18 +40,25 @@ const char* const kTickerNames[kNumTickers] = {
     "trivial_move_bytes",
     "link_count",
     "merge_count",
+    "buffer_swap_count",
+    "buffer_trimmed_tables",
     "wal_bytes_written",
     "manifest_bytes_written",
     "block_reads",
     "block_read_bytes",
     "block_cache_hits",
     "block_cache_misses",
+    "cache_invalidated_blocks",
     "compaction_block_reads",
     "compaction_block_read_bytes",
     "bloom_negatives",
     "bloom_positives",
     "bloom_false_positives",
     "table_opens",
+    "gets_from_buffer",
+    "buffer_fallbacks",
+    "scan_count",
+    "scan_tables",
     "stall_slowdown_us",
     "stall_slowdown_count",
     "stall_memtable_us",
@@ -207,8 +214,8 @@ void Statistics::OnTrivialMove(const Compaction& c) {
 }
 
 void Statistics::OnLink(const Compaction& c) {
-  Add(kLinkCount, 1);
-  Event event{"link", c.reason(), c.level() + 1};
+  Add(c.is_swap() ? kBufferSwapCount : kLinkCount, 1);
+  Event event{c.is_swap() ? "swap" : "link", c.reason(), c.level() + 1};
   event.inputs_upper = c.num_input_files(0);
   LogEvent(event);
 }
@@ -332,6 +339,10 @@ StallTimer::~StallTimer() {
 
 void RecordCacheHit(Statistics* statistics) {
   if (!thread_state.background) RecordTick(statistics, kBlockCacheHits, 1);
+}
+
+void RecordScanTable(Statistics* statistics) {
+  if (!thread_state.background) RecordTick(statistics, kScanTables, 1);
 }
 
 void RecordBlockRead(Statistics* statistics, uint64_t bytes) {

@@ -45,19 +45,26 @@ enum Ticker {
   kTrivialMoveCount,
   kTrivialMoveBytes,
   kLinkCount,
-  kMergeCount,  // of parts of tables, among the compactions
+  kMergeCount,           // of parts of tables, among the compactions
+  kBufferSwapCount,      // levels that became the next one, in one record
+  kBufferTrimmedTables,  // of the compaction buffer, given up for lack of reads
   kWalBytesWritten,
   kManifestBytesWritten,
   kBlockReads,  // of user reads, as are the three that follow
   kBlockReadBytes,
   kBlockCacheHits,
   kBlockCacheMisses,
+  kCacheInvalidatedBlocks,  // cached, when their table was closed
   kCompactionBlockReads,
   kCompactionBlockReadBytes,
   kBloomNegatives,
   kBloomPositives,
   kBloomFalsePositives,
   kTableOpens,
+  kGetsFromBuffer,       // that a table of the compaction buffer ended
+  kBufferFallbacks,      // gets that the levels answered, as the buffer failed
+  kScanCount,            // iterators of the user
+  kScanTables,           // tables that they began to read, summed over them
   kStallSlowdownMicros,  // L0 is near its limit: one write waits for 1 ms
   kStallSlowdownCount,
   kStallMemtableMicros,  // both memtables are full
@@ -119,7 +126,8 @@ class Statistics {
   // The only input of "c" was moved down one level.
   void OnTrivialMove(const Compaction& c);
 
-  // The tables of the upper level of "c" were linked to files of the lower one.
+  // The tables of the upper level of "c" were linked to files of the lower one,
+  // or became the lower one.
   void OnLink(const Compaction& c);
 
   // The tickers as the members of a JSON object, without the braces.
@@ -215,6 +223,9 @@ inline void RecordTick(Statistics* statistics, Ticker ticker, uint64_t n) {
 
 // A data block was found in the block cache.
 void RecordCacheHit(Statistics* statistics);
+
+// An iterator of the user begins to read a table.
+void RecordScanTable(Statistics* statistics);
 
 // A data block of "bytes" bytes was not in the block cache and was read.
 void RecordBlockRead(Statistics* statistics, uint64_t bytes);

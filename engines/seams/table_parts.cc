@@ -120,12 +120,18 @@ bool TablePart::Covers(const Comparator* user_comparator,
          !IsAfterRange(user_comparator, user_key, *this);
 }
 
-PartList::PartList(VersionSet* versions, const FileMetaData& file,
+PartList::PartList(VersionSet* versions, const FileMetaData* file,
                    std::vector<TablePart> newest_first)
     : versions_(versions), parts_(std::move(newest_first)) {
   const Comparator* const user_comparator = versions_->icmp_.user_comparator();
-  range_.begin = file.smallest.user_key().ToString();
-  range_.end = file.largest.user_key().ToString();
+  if (file != nullptr) {
+    range_.begin = file->smallest.user_key().ToString();
+    range_.end = file->largest.user_key().ToString();
+  } else {
+    range_.begin = parts_[0].begin;
+    range_.excludes_begin = parts_[0].excludes_begin;
+    range_.end = parts_[0].end;
+  }
   for (const TablePart& part : parts_) {
     part.table->refs++;
     range_.bytes += part.bytes;
@@ -267,10 +273,9 @@ void PartsBuilder::SaveTo(Version* v) {
         return;
       }
       if (parts.empty()) parts.resize(files.size());
-      Replace(
-          &parts, i,
-          std::make_shared<const PartList>(
-              versions_, *files[i], std::move(change->second.newest_first)));
+      Replace(&parts, i,
+              std::make_shared<const PartList>(
+                  versions_, files[i], std::move(change->second.newest_first)));
     }
     const bool any = std::any_of(parts.begin(), parts.end(),
                                  [](const auto& p) { return p != nullptr; });
@@ -400,9 +405,12 @@ class Version::EntryNumIterator : public Iterator {
     const auto* const v = static_cast<const Version*>(version);
     const uint32_t level = DecodeFixed32(value.data());
     const uint64_t i = DecodeFixed64(value.data() + 4);
-    return NewIteratorWithParts(v->vset_->table_cache_, v->vset_->icmp_,
-                                options, *v->files_[level][i],
-                                v->PartsOf(level, i));
+    TableCache* const tables = v->vset_->table_cache_;
+    const FileMetaData& file = *v->files_[level][i];
+    return NewIteratorWithParts(
+        tables, v->vset_->icmp_, options,
+        tables->NewIterator(options, file.number, file.file_size),
+        v->PartsOf(level, i));
   }
 
  private:
@@ -435,13 +443,15 @@ uint64_t VersionSet::EstimateBytes(const TablePart& part) const {
   return end > begin ? end - begin : 0;
 }
 
+Iterator* NewPartIterator(const InternalKeyComparator& comparator,
+                          const TablePart& range, Iterator* source) {
+  return new PartIterator(comparator, range, source);
+}
+
 Iterator* NewIteratorWithParts(TableCache* tables,
                                const InternalKeyComparator& comparator,
-                               const ReadOptions& options,
-                               const FileMetaData& file,
+                               const ReadOptions& options, Iterator* base,
                                const PartList* parts) {
-  Iterator* const base =
-      tables->NewIterator(options, file.number, file.file_size);
   if (parts == nullptr) return base;
   std::vector<Iterator*> sources;
   for (const TablePart& part : parts->newest_first()) {

@@ -36,14 +36,15 @@ struct TablePart {
   FileMetaData* table = nullptr;
 };
 
-// The parts in front of one file.  Versions share it.  It holds a reference to
-// the table of each part, and so keeps the tables.
+// The parts in front of one file, or those that are merged with each other.
+// Versions share it.  It holds a reference to the table of each part, and so
+// keeps the tables.
 //
 // REQUIRES: the lock of the database is held when one is made or destroyed.
 class PartList {
  public:
-  // "newest_first" is not empty.
-  PartList(VersionSet* versions, const FileMetaData& file,
+  // "newest_first" is not empty; "file" is nullptr for parts in front of none.
+  PartList(VersionSet* versions, const FileMetaData* file,
            std::vector<TablePart> newest_first);
   PartList(const PartList&) = delete;
   PartList& operator=(const PartList&) = delete;
@@ -130,12 +131,16 @@ struct PartRecord {
   TablePart part;
 };
 
-// An iterator over the entries of "file" and of the parts in front of it,
-// merged; "parts" may be nullptr.
+// The entries of "source", which it owns, that lie in the range of a part.
+Iterator* NewPartIterator(const InternalKeyComparator& comparator,
+                          const TablePart& range, Iterator* source);
+
+// An iterator over the entries of "base", which it owns, and of the parts in
+// front of it, merged; "parts" may be nullptr.
 Iterator* NewIteratorWithParts(TableCache* tables,
                                const InternalKeyComparator& comparator,
-                               const ReadOptions& options,
-                               const FileMetaData& file, const PartList* parts);
+                               const ReadOptions& options, Iterator* base,
+                               const PartList* parts);
 
 }  // namespace leveldb
 

@@ -48,6 +48,24 @@ void ReadTables(Store* store, EngineState* state) {
   state->space["live_bytes"] = live_bytes;
 }
 
+// Adds what was read and written for each level as counters of their own, which
+// a level that never held anything does not have.
+void CountLevels(const Json& levels, Counters* counters) {
+  for (const Json& level : levels) {
+    if (level.value("files", int64_t{0}) == 0 &&
+        level.value("bytes_written", int64_t{0}) == 0) {
+      continue;
+    }
+    const std::string prefix =
+        "level_" + std::to_string(level.value("level", 0)) + "_";
+    for (const char* name : {"bytes_read", "bytes_written"}) {
+      const auto counter = level.find(name);
+      if (counter == level.end()) continue;
+      (*counters)[prefix + name] = counter->get<int64_t>();
+    }
+  }
+}
+
 int64_t Microseconds(const struct timeval& time) {
   return int64_t{time.tv_sec} * 1000000 + time.tv_usec;
 }
@@ -62,6 +80,7 @@ EngineState ReadEngineState(Store* store, bool space) {
       state.counters[item.key()] = item.value().get<int64_t>();
     } else if (item.key() == "levels") {
       state.levels = item.value();
+      CountLevels(state.levels, &state.counters);
     }
   }
   if (space) state.space = ParseProperty(store, "recompact.space");

@@ -16,7 +16,8 @@ using Counters = std::map<std::string, int64_t>;
 
 // The engine's account of itself.
 struct EngineState {
-  Counters counters;              // Empty if the engine keeps none
+  // With level_<n>_bytes_read and _written; empty if the engine keeps none.
+  Counters counters;
   nlohmann::ordered_json levels;  // List by level: level, files, bytes, ...
   nlohmann::ordered_json space;   // Bytes by class
 };

@@ -57,6 +57,20 @@ TEST(CountersTest, EngineStateComesFromItsProperties) {
   }
 }
 
+TEST(CountersTest, LevelsThatWereUsedHaveCountersOfTheirOwn) {
+  PropertyStore store;
+  store.properties["recompact.stats"] = R"({"flush_count": 3, "levels": [
+      {"level": 0, "files": 0, "bytes_read": 0, "bytes_written": 700},
+      {"level": 1, "files": 2, "bytes_read": 0, "bytes_written": 0},
+      {"level": 2, "files": 0, "bytes_read": 0, "bytes_written": 0}]})";
+  EXPECT_EQ(ReadEngineState(&store, false).counters,
+            (Counters{{"flush_count", 3},
+                      {"level_0_bytes_read", 0},
+                      {"level_0_bytes_written", 700},
+                      {"level_1_bytes_read", 0},
+                      {"level_1_bytes_written", 0}}));
+}
+
 TEST(CountersTest, TablesTellTheLevelsOfAnEngineWithoutProperties) {
   PropertyStore store;
   store.properties["leveldb.sstables"] =

@@ -197,7 +197,7 @@ int64_t DeviceEnv::SubmitLocked(int64_t now_ns, const Request& request) {
 
 void DeviceEnv::ChargeRead(const File& file, uint64_t offset, uint64_t length,
                            bool sequential) {
-  if (model_ == nullptr) {
+  if (model_ == nullptr || !reads_take_time_.load(std::memory_order_relaxed)) {
     reads_.fetch_add(1, std::memory_order_relaxed);
     read_bytes_.fetch_add(length, std::memory_order_relaxed);
     return;

@@ -86,6 +86,11 @@ class DeviceEnv : public leveldb::EnvWrapper {
   void StartThread(void (*function)(void*), void* arg) override;
   void SleepForMicroseconds(int micros) override;
 
+  // Reads take time unless told otherwise.
+  void SetReadsTakeTime(bool reads_take_time) {
+    reads_take_time_.store(reads_take_time);
+  }
+
   DeviceCounters Counters();
   uint64_t read_bytes() const { return read_bytes_.load(); }
   uint64_t write_bytes() const { return write_bytes_.load(); }
@@ -150,6 +155,7 @@ class DeviceEnv : public leveldb::EnvWrapper {
       syncs_{0}, page_cache_hits_{0}, page_cache_misses_{0},
       unsubmitted_bytes_{0};
   std::atomic<int> scheduled_calls_{0};
+  std::atomic<bool> reads_take_time_{true};
 
   std::mutex mutex_;  // Guards all below
   std::unique_ptr<DeviceModel> model_;

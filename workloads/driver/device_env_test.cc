@@ -117,6 +117,17 @@ TEST_F(DeviceEnvTest, ReadAtTheEndChargesWhatWasRead) {
   EXPECT_EQ(env_->Counters().reads, 1u);
 }
 
+TEST_F(DeviceEnvTest, ReadsThatTakeNoTimeAreCountedAndLeaveTheDeviceIdle) {
+  NewEnv(SimpleHdd());
+  auto file = Open("a", 100000);
+  env_->SetReadsTakeTime(false);
+  EXPECT_EQ(Took([&] { Read(file.get(), 50000, 4000); }), 0);
+  EXPECT_EQ(env_->Counters().read_bytes, 4000u);
+  EXPECT_EQ(env_->QueueUs(), 0u);
+  env_->SetReadsTakeTime(true);
+  EXPECT_EQ(Took([&] { Read(file.get(), 10000, 4000); }), 10 * kMs + 40000);
+}
+
 TEST_F(DeviceEnvTest, SequentialFilesAreStreams) {
   NewEnv(SimpleHdd());
   WriteText(directory_.File("log"), std::string(8000, 'x'));

@@ -232,13 +232,13 @@ TEST_F(DriverTest, WritesLatenciesAndTimeline) {
             "block_cache_hits,block_cache_misses,stall_us,live_bytes,"
             "frozen_bytes,slice_bytes,pinned_bytes,pending_bytes,"
             "obsolete_bytes,device_read_bytes,device_write_bytes,"
-            "device_queue_us");
+            "device_queue_us,cache_invalidated_blocks,buffer_bytes");
   std::map<std::string, long> operations, written;
   while (std::getline(timeline, line)) {
     std::vector<std::string> cells;
     std::istringstream row(line);
     for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-    ASSERT_EQ(cells.size(), 22u) << line;
+    ASSERT_EQ(std::count(line.begin(), line.end(), ','), 23) << line;
     operations[cells[0]] += std::stol(cells[2]);
     EXPECT_EQ(std::stol(cells[2]),
               std::stol(cells[3]) + std::stol(cells[4]) + std::stol(cells[5]));
@@ -247,6 +247,90 @@ TEST_F(DriverTest, WritesLatenciesAndTimeline) {
   EXPECT_EQ(operations["load"], kKeys);
   EXPECT_EQ(operations["mixed"], 6000);
   EXPECT_GT(written["load"], kKeys * kValueBytes);
+}
+
+TEST_F(DriverTest, ReplaysStreamsBesideAPhase) {
+  TraceBuilder reads, updates;
+  for (int i = 0; i < 400; i++) {
+    reads.Add(i % 2 == 0 ? Operation::kRead : Operation::kReadRecent, i % 100);
+  }
+  for (int i = 0; i < 1000; i++) {
+    updates.Add(Operation::kUpdate, i * 7919 % kKeys, kValueBytes);
+  }
+  Json run = ReplayPhase("run", Trace("reads", reads));
+  run["pace"] = {{"kind", "open"}, {"rate_ops_s", 2000}};
+  run["duration_s"] = 0.2;
+  Json writes = ReplayPhase("writes", Trace("updates", updates));
+  writes["pace"] = {{"kind", "open"}, {"rate_ops_s", 500}};
+  writes["threads"] = 2;
+  writes.erase("kind");
+  writes.erase("warmup_operations");
+  run["beside"] = {writes};
+  Json pause = OtherPhase("pause", "wait");
+  pause["seconds"] = 0.05;
+  spec_["phases"] = {ReplayPhase("load", LoadTrace()), run, pause};
+  ASSERT_EQ(Run(), 0) << stderr_;
+
+  const Json record = Record();
+  EXPECT_FALSE(record["phases"][0].contains("beside"));
+  const Json& phase = record["phases"][1];
+  EXPECT_GE(phase["duration_s"], 0.199);
+  const int done = phase["operations"];
+  EXPECT_GT(done, 100);
+  EXPECT_EQ(phase["latency_us"]["read"]["count"], done);
+  EXPECT_EQ(phase["latency_us"]["write"]["count"], 0);
+  EXPECT_EQ(phase["verified"]["found"], done);
+  ASSERT_EQ(phase["beside"].size(), 1u);
+  const Json& beside = phase["beside"][0];
+  EXPECT_EQ(beside["name"], "writes");
+  EXPECT_EQ(beside["trace"]["file"], "updates.trace");
+  EXPECT_EQ(beside["duration_s"], phase["duration_s"]);
+  const int written = beside["operations"];
+  EXPECT_GT(written, 25);
+  EXPECT_LE(written, 100);
+  EXPECT_EQ(beside["latency_us"]["write"]["count"], written);
+  EXPECT_NEAR(beside["throughput_ops_s"].get<double>(),
+              written / phase["duration_s"].get<double>(), 0.01);
+  EXPECT_EQ(phase["counters"]["user_bytes_written"],
+            written * (16 + kValueBytes));
+  EXPECT_EQ(std::filesystem::file_size(out_ + "/latency.run.f32"),
+            done * sizeof(float));
+  EXPECT_EQ(std::filesystem::file_size(out_ + "/latency.run.writes.f32"),
+            written * sizeof(float));
+  EXPECT_EQ(record["phases"][2]["kind"], "wait");
+  EXPECT_GE(record["phases"][2]["duration_s"], 0.05);
+}
+
+TEST_F(DriverTest, NamesStreamsThatDoNotFitTheirPhase) {
+  TraceBuilder reads;
+  for (int i = 0; i < 100; i++) reads.Add(Operation::kRead, i);
+  const std::string load = LoadTrace(), read = Trace("reads", reads);
+  Json run = ReplayPhase("run", read);
+  Json writes = ReplayPhase("writes", load);
+  writes["pace"] = {{"kind", "open"}, {"rate_ops_s", 10000}};
+  writes.erase("kind");
+  writes.erase("warmup_operations");
+  run["beside"] = {writes};
+  const auto expect_refused = [&](const std::string& what) {
+    spec_["phases"] = {ReplayPhase("load", load), run};
+    ExpectFails(2, what);
+    EXPECT_FALSE(std::filesystem::exists(data_));
+  };
+  run["duration_s"] = 0.3;  // 0.2 s of writes
+  expect_refused("spec.json: phases[1].beside[0].count: 2000 operations last");
+  run.erase("duration_s");
+  run["pace"] = {{"kind", "open"}, {"rate_ops_s", 100}};  // 1 s
+  expect_refused("spec.json: phases[1].beside[0].count: 2000 operations last");
+  run["duration_s"] = 2;
+  expect_refused("spec.json: phases[1].count: 100 operations last");
+  run["duration_s"] = 0.1;
+  run["trace"] = load;
+  expect_refused("spec.json: phases[1].beside[0].trace: writes, as " +
+                 directory_.File("spec.json") + ": phases[1].trace does");
+  run["trace"] = read;
+  run["beside"][0]["start"] = kKeys;
+  run["beside"][0]["count"] = 1;
+  expect_refused("spec.json: phases[1].beside[0].count: records ");
 }
 
 TEST_F(DriverTest, RunsOnAModelledDevice) {

@@ -18,7 +18,9 @@ constexpr const char* kOperationGroupNames[kOperationGroupCount] = {
     "read", "write", "scan"};
 
 inline OperationGroup GroupOf(Operation operation) {
-  if (operation == Operation::kRead) return OperationGroup::kRead;
+  if (operation == Operation::kRead || operation == Operation::kReadRecent) {
+    return OperationGroup::kRead;
+  }
   if (operation == Operation::kScan) return OperationGroup::kScan;
   return OperationGroup::kWrite;
 }

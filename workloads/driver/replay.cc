@@ -1,6 +1,7 @@
 #include "driver/replay.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <thread>
 
@@ -18,6 +19,10 @@ constexpr int64_t kAwakeNs = 100 * 1000;
 // ahead.
 constexpr size_t kPrefetchDistance = 8;
 
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+int64_t ToNs(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
+
 void WaitUntilNs(Clock* clock, int64_t intended_ns) {
   if (clock->NowNs() < intended_ns - kAwakeNs) {
     clock->SleepUntilNs(intended_ns - kAwakeNs);
@@ -26,13 +31,22 @@ void WaitUntilNs(Clock* clock, int64_t intended_ns) {
   }
 }
 
+// Whether a key of which this was known before a read, and after it, may have
+// been without a value in between.
+bool MayBeAbsent(const KeyState& before, const KeyState& after) {
+  return !before.present || (before.pending && !before.was_present) ||
+         !after.present ||
+         after.version > before.version + 1;  // The writes between: unknown
+}
+
 }  // namespace
 
 Status KeyVersions::CountWrites(const Trace& trace) {
   TraceCursor cursor(&trace, 0, trace.record_count());
   while (const TraceRecord* record = cursor.Next()) {
     if (!IsWrite(record->operation)) continue;
-    CountWrite(record->key_number, record->operation == Operation::kDelete);
+    BeginWrite(record->key_number, record->operation == Operation::kDelete);
+    EndWrite(record->key_number);
   }
   return cursor.status();
 }
@@ -40,12 +54,15 @@ Status KeyVersions::CountWrites(const Trace& trace) {
 // One client thread.
 class Replay::Client : private Store::Visitor {
  public:
-  Client(Replay* replay, const Range& range, int index, int64_t start_ns)
+  // Client "index" of the range.  "must_last" is whether the range may not come
+  // to its end before the replay does.
+  Client(Replay* replay, const Range& range, int index, bool must_last,
+         ClientProgress* progress)
       : replay_(replay),
         range_(range),
         index_(index),
-        start_ns_(start_ns),
-        progress_(replay->progress_->client(index)),
+        must_last_(must_last),
+        progress_(progress),
         clock_(Clock::Monotonic()) {}
 
   void Run();
@@ -55,23 +72,43 @@ class Replay::Client : private Store::Visitor {
     return range_.threads == 1 || MixBits(key_number) % range_.threads ==
                                       static_cast<uint64_t>(index_);
   }
+  // Whether nobody else may write the key.
+  bool WritesAlone(uint64_t key_number) const {
+    return !replay_->side_by_side_ && Owns(key_number);
+  }
+  // When the operation at a position of the range is intended; of a closed
+  // loop, from the start.
+  int64_t IntendedNs(double position) const {
+    const double rate = range_.rate_ops_s;
+    return replay_->start_ns_ + (rate > 0 ? ToNs(position / rate) : 0);
+  }
+  // Whether the operation at hand is not to be done any more.
+  bool Over() const;
+  void CheckThatItLasted();
   Status Perform(const TraceRecord& record);
   Status Write(const TraceRecord& record);
   Status Read(const TraceRecord& record);
   Status Scan(const TraceRecord& record);
-  // Waits for the operation's turn; sets the time its latency counts from.
+  // Waits until the operation is intended.
+  void WaitForTurn();
+  // Sets the time that the operation's latency counts from.
   void Begin();
   void End(Operation operation);
 
-  Status CheckRead(uint64_t key_number, bool found) const;
+  Status CheckRead(uint64_t key_number, const KeyState& before,
+                   bool found) const;
+  // Whether value_ is a version of the key from "first" to "last".
+  bool IsVersion(uint64_t key_number, uint32_t first, uint32_t last) const;
   bool Visit(std::string_view key, std::string_view value) override;
   Status CheckScanned(std::string_view key, std::string_view value) const;
   Status WrongValue(uint64_t key_number, const std::string& what) const;
+  // The record at hand, for messages.
+  std::string Place() const;
 
   Replay* const replay_;
   const Range range_;
   const int index_;
-  const int64_t start_ns_;
+  const bool must_last_;
   ClientProgress* const progress_;
   Clock* const clock_;
 
@@ -90,31 +127,56 @@ class Replay::Client : private Store::Visitor {
 
 void Replay::Client::Run() {
   TraceCursor cursor(range_.trace, range_.first, range_.count);
-  for (position_ = 0; const TraceRecord* record = cursor.Next(); position_++) {
+  const TraceRecord* record = nullptr;
+  for (position_ = 0; (record = cursor.Next()) != nullptr; position_++) {
     if (const TraceRecord* ahead = cursor.Peek(kPrefetchDistance)) {
       replay_->versions_->Prefetch(ahead->key_number);
     }
     if (!Owns(record->key_number)) continue;
-    if (replay_->stop_.load(std::memory_order_relaxed)) break;
+    if (Over()) break;
     EncodeKey(record->key_number, replay_->order_, key_);
     const Status status = Perform(*record);
     if (!status.ok()) {
-      replay_->Stop(status);
+      replay_->Fail(status);
       break;
     }
   }
   progress_->AddTraceBytes(cursor.bytes_read());
-  if (!cursor.status().ok()) replay_->Stop(cursor.status());
+  if (!cursor.status().ok()) {
+    replay_->Fail(cursor.status());
+  } else if (record == nullptr && must_last_) {
+    CheckThatItLasted();
+  }
+}
+
+bool Replay::Client::Over() const {
+  if (replay_->stop_.load(std::memory_order_relaxed)) return true;
+  if (replay_->end_ns_ == kNever) return false;
+  // Half an interval: a scale rounds numbers of operations.
+  const int64_t intended_ns = IntendedNs(static_cast<double>(position_) + 0.5);
+  return std::max(clock_->NowNs(), intended_ns) >= replay_->end_ns_;
+}
+
+void Replay::Client::CheckThatItLasted() {
+  if (Over()) return;
+  WaitForTurn();  // Of the operation that would be the next
+  if (Over()) return;
+  replay_->Fail(
+      Status::BadInput(range_.trace->path(),
+                       "its " + std::to_string(range_.count) +
+                           " operations were done before the phase was over",
+                       "give the stream more operations"));
+}
+
+void Replay::Client::WaitForTurn() {
+  if (range_.rate_ops_s == 0) return;
+  WaitUntilNs(clock_, IntendedNs(static_cast<double>(position_)));
 }
 
 void Replay::Client::Begin() {
-  if (range_.rate_ops_s == 0) {
-    from_ns_ = clock_->NowNs();
-    return;
-  }
-  const double seconds = static_cast<double>(position_) / range_.rate_ops_s;
-  from_ns_ = start_ns_ + static_cast<int64_t>(seconds * 1e9);
-  WaitUntilNs(clock_, from_ns_);
+  from_ns_ = range_.rate_ops_s == 0
+                 ? clock_->NowNs()
+                 : IntendedNs(static_cast<double>(position_));
 }
 
 void Replay::Client::End(Operation operation) {
@@ -128,6 +190,7 @@ void Replay::Client::End(Operation operation) {
 Status Replay::Client::Perform(const TraceRecord& record) {
   switch (record.operation) {
     case Operation::kRead:
+    case Operation::kReadRecent:
       return Read(record);
     case Operation::kScan:
       return Scan(record);
@@ -140,25 +203,42 @@ Status Replay::Client::Perform(const TraceRecord& record) {
 }
 
 Status Replay::Client::Write(const TraceRecord& record) {
+  KeyVersions* const versions = replay_->versions_;
   const bool is_delete = (record.operation == Operation::kDelete);
-  // Counted before it is issued: a scan by another client may see it first.
-  const uint32_t version =
-      replay_->versions_->CountWrite(record.key_number, is_delete);
   if (!is_delete) {
     value_.resize(record.length);
-    replay_->values_->Generate(record.key_number, version, record.length,
-                               value_.data());
+    replay_->values_->Generate(record.key_number,
+                               versions->Version(record.key_number) + 1,
+                               record.length, value_.data());
   }
+  WaitForTurn();
+  // Counted before it is issued: another client may see it first.
+  versions->BeginWrite(record.key_number, is_delete);
   Begin();
   const Status status = is_delete
                             ? replay_->store_->Delete({key_, kKeyBytes})
                             : replay_->store_->Put({key_, kKeyBytes}, value_);
   End(record.operation);
+  if (status.ok()) versions->EndWrite(record.key_number);
   progress_->AddWritten(kKeyBytes + (is_delete ? 0 : record.length));
   return status;
 }
 
 Status Replay::Client::Read(const TraceRecord& record) {
+  WaitForTurn();
+  uint64_t key_number = record.key_number;
+  if (record.operation == Operation::kReadRecent) {
+    // Only now: writers beside this client go on until its turn comes.
+    if (!replay_->versions_->FindRecent(record.key_number, &key_number)) {
+      return Status::BadInput(Place(),
+                              "reads what was written " +
+                                  std::to_string(record.key_number) +
+                                  " updates ago, before there were so many",
+                              "load or update more keys first");
+    }
+    EncodeKey(key_number, replay_->order_, key_);
+  }
+  const KeyState before = replay_->versions_->State(key_number);
   bool found = false;
   Begin();
   const Status status =
@@ -170,16 +250,16 @@ Status Replay::Client::Read(const TraceRecord& record) {
   } else {
     progress_->AddNotFound();
   }
-  return replay_->value_checks_ ? CheckRead(record.key_number, found) : status;
+  return replay_->value_checks_ ? CheckRead(key_number, before, found) : status;
 }
 
-Status Replay::Client::CheckRead(uint64_t key_number, bool found) const {
-  const KeyVersions& versions = *replay_->versions_;
-  const uint32_t version = versions.Version(key_number);
-  const bool present = versions.Present(key_number);
-  if (found == present &&
-      (!found || replay_->values_->Matches(key_number, version, value_.data(),
-                                           value_.size()))) {
+Status Replay::Client::CheckRead(uint64_t key_number, const KeyState& before,
+                                 bool found) const {
+  const KeyState after = replay_->versions_->State(key_number);
+  // A write that was on its way may have come after the read.
+  const uint32_t acknowledged = before.version - (before.pending ? 1 : 0);
+  if (found ? IsVersion(key_number, acknowledged, after.version)
+            : MayBeAbsent(before, after)) {
     return Status::OK();
   }
   return WrongValue(
@@ -187,15 +267,28 @@ Status Replay::Client::CheckRead(uint64_t key_number, bool found) const {
       "a read found " +
           (found ? DescribeValue(value_.data(), value_.size()) : "nothing") +
           " instead of " +
-          (present ? "version " + std::to_string(version) : "nothing"));
+          (after.present ? "version " + std::to_string(after.version)
+                         : "nothing"));
+}
+
+bool Replay::Client::IsVersion(uint64_t key_number, uint32_t first,
+                               uint32_t last) const {
+  for (uint32_t version = first; version <= last; version++) {
+    if (replay_->values_->Matches(key_number, version, value_.data(),
+                                  value_.size())) {
+      return true;
+    }
+  }
+  return false;
 }
 
 Status Replay::Client::Scan(const TraceRecord& record) {
-  key_is_present_ =
-      Owns(record.key_number) && replay_->versions_->Present(record.key_number);
+  key_is_present_ = WritesAlone(record.key_number) &&
+                    replay_->versions_->Present(record.key_number);
   last_key_.clear();
   scanned_records_ = scanned_bytes_ = 0;
   scan_status_ = Status::OK();
+  WaitForTurn();
   Begin();
   const Status status =
       replay_->store_->Scan({key_, kKeyBytes}, record.length, this);
@@ -230,7 +323,7 @@ Status Replay::Client::CheckScanned(std::string_view key,
             : key <= last_key_) {
     return WrongValue(key_number, "a scan found the key out of its order");
   }
-  const bool own = Owns(key_number);
+  const bool own = WritesAlone(key_number);
   const uint32_t newest = versions.Version(key_number);
   uint32_t version = newest;
   if (!own) {
@@ -253,10 +346,13 @@ Status Replay::Client::CheckScanned(std::string_view key,
 Status Replay::Client::WrongValue(uint64_t key_number,
                                   const std::string& what) const {
   return Status(ExitCode::kWrongValue,
-                range_.trace->path() + ": record " +
-                    std::to_string(range_.first + position_) + ", key " +
-                    std::to_string(key_number),
-                what, "the engine is wrong, discard what it measured");
+                Place() + ", key " + std::to_string(key_number), what,
+                "the engine is wrong, discard what it measured");
+}
+
+std::string Replay::Client::Place() const {
+  return range_.trace->path() + ": record " +
+         std::to_string(range_.first + position_);
 }
 
 Replay::Replay(Store* store, const ValueGenerator* values, KeyOrder order,
@@ -268,21 +364,32 @@ Replay::Replay(Store* store, const ValueGenerator* values, KeyOrder order,
       versions_(versions),
       progress_(progress) {}
 
-void Replay::Stop(const Status& status) {
+void Replay::Fail(const Status& status) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (status_.ok()) status_ = status;
   stop_.store(true, std::memory_order_relaxed);
 }
 
-Status Replay::Run(const Range& range) {
-  const int64_t start_ns = Clock::Monotonic()->NowNs();
-  std::vector<std::thread> threads;
-  for (int i = 0; i < range.threads; i++) {
-    threads.emplace_back([this, &range, i, start_ns] {
-      Client(this, range, i, start_ns).Run();
-    });
+Status Replay::Run(const std::vector<Range>& ranges, double duration_s) {
+  start_ns_ = Clock::Monotonic()->NowNs();
+  end_ns_ = duration_s > 0 ? start_ns_ + ToNs(duration_s) : kNever;
+  side_by_side_ = ranges.size() > 1;
+  stop_.store(false);
+  std::vector<std::thread> of_first, of_others;
+  int client = 0;
+  for (const Range& range : ranges) {
+    const bool is_first = (&range == &ranges.front());
+    const bool must_last = !is_first || duration_s > 0;
+    for (int i = 0; i < range.threads; i++) {
+      ClientProgress* const progress = progress_->client(client++);
+      (is_first ? of_first : of_others).emplace_back([=, &range] {
+        Client(this, range, i, must_last, progress).Run();
+      });
+    }
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::thread& thread : of_first) thread.join();
+  stop_.store(true);
+  for (std::thread& thread : of_others) thread.join();
   std::lock_guard<std::mutex> lock(mutex_);
   return status_;
 }

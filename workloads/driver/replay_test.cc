@@ -1,5 +1,6 @@
 #include "driver/replay.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,7 +28,7 @@ class FakeStore : public Store {
     if (before_write) before_write();
     std::lock_guard<std::mutex> lock(mutex_);
     writers_[std::string(key)].insert(std::this_thread::get_id());
-    records_[std::string(key)] = value;
+    if (!forgets) records_[std::string(key)] = value;
     return Status::OK();
   }
   Status Delete(std::string_view key) override {
@@ -36,6 +37,7 @@ class FakeStore : public Store {
     return Status::OK();
   }
   Status Get(std::string_view key, std::string* value, bool* found) override {
+    if (before_read) before_read();
     std::lock_guard<std::mutex> lock(mutex_);
     const auto record = records_.find(std::string(key));
     *found = record != records_.end();
@@ -65,6 +67,8 @@ class FakeStore : public Store {
     return writers_;
   }
   std::function<void()> before_write;
+  std::function<void()> before_read;
+  bool forgets = false;  // Writes are acknowledged and lost
 
  private:
   std::mutex mutex_;
@@ -81,16 +85,42 @@ std::string Key(uint64_t key_number) {
 class ReplayTest : public ::testing::Test {
  protected:
   // Replays the builder's records, after what was replayed before.
-  Status Run(const TraceBuilder& builder, int threads = 1, double rate = 0) {
-    const std::string path = directory_.File("test.trace");
-    builder.Write(path);
-    Status status = Trace::Open(path, &trace_);
+  Status Run(const TraceBuilder& builder, int threads = 1, double rate = 0,
+             double duration_s = 0) {
+    Status status = Write("test.trace", builder, &trace_);
     if (!status.ok()) return status;
-    latencies_us_.assign(trace_->record_count(), -1);
+    return Replayed({RangeOf(*trace_, threads, rate, &latencies_us_)},
+                    duration_s);
+  }
+
+  // Replays "beside" while "own" goes on, at these rates.
+  Status RunBeside(const TraceBuilder& own, double own_rate,
+                   const TraceBuilder& beside, double beside_rate,
+                   double duration_s = 0) {
+    Status status = Write("test.trace", own, &trace_);
+    if (status.ok()) status = Write("beside.trace", beside, &beside_trace_);
+    if (!status.ok()) return status;
+    return Replayed({RangeOf(*trace_, 1, own_rate, &latencies_us_),
+                     RangeOf(*beside_trace_, 1, beside_rate, &beside_us_)},
+                    duration_s);
+  }
+
+  Status Write(const std::string& name, const TraceBuilder& builder,
+               std::unique_ptr<Trace>* trace) {
+    const std::string path = directory_.File(name);
+    builder.Write(path);
+    return Trace::Open(path, trace);
+  }
+  static Replay::Range RangeOf(const Trace& trace, int threads, double rate,
+                               std::vector<float>* latencies_us) {
+    latencies_us->assign(trace.record_count(), -1);
+    return {&trace, 0,       trace.record_count(),
+            rate,   threads, latencies_us->data()};
+  }
+  Status Replayed(const std::vector<Replay::Range>& ranges, double duration_s) {
     Replay replay(&store_, &values_, KeyOrder::kOrdered, value_checks_,
                   &versions_, &progress_);
-    return replay.Run({trace_.get(), 0, trace_->record_count(), rate, threads,
-                       latencies_us_.data()});
+    return replay.Run(ranges, duration_s);
   }
 
   void ExpectWrongValue(const TraceBuilder& builder, const std::string& what) {
@@ -108,11 +138,13 @@ class ReplayTest : public ::testing::Test {
   TestDirectory directory_;
   FakeStore store_;
   const ValueGenerator values_{0.5};
-  KeyVersions versions_{1000};
+  KeyVersions versions_{1000, 100};
   Progress progress_{8};
   bool value_checks_ = true;
   std::unique_ptr<Trace> trace_;
+  std::unique_ptr<Trace> beside_trace_;
   std::vector<float> latencies_us_;
+  std::vector<float> beside_us_;
 };
 
 TraceBuilder Load(int keys) {
@@ -280,6 +312,129 @@ TEST_F(ReplayTest, OpenLoopDoesNotStartEarly) {
   const int64_t begin_ns = Clock::Monotonic()->NowNs();
   ASSERT_TRUE(Run(Load(11), 1, 1000).ok());
   EXPECT_GE(Clock::Monotonic()->NowNs() - begin_ns, 10000000);
+}
+
+TEST_F(ReplayTest, ReadsTheKeyOfARecentUpdate) {
+  TraceBuilder builder = Load(10);
+  builder.Add(Operation::kUpdate, 3, 100)
+      .Add(Operation::kUpdate, 7, 100)
+      .Add(Operation::kDelete, 5);
+  for (uint64_t rank = 0; rank < 3; rank++) {
+    builder.Add(Operation::kReadRecent, rank);
+  }
+  const Status status = Run(builder);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(progress_.Sum().found, 3u);
+  EXPECT_EQ(progress_.Sum().operations[static_cast<int>(OperationGroup::kRead)],
+            3u);
+  const char* const keys[] = {"key 7: ", "key 3: ", "key 9: "};
+  for (uint64_t rank = 0; rank < 3; rank++) {
+    TraceBuilder read;
+    read.Add(Operation::kReadRecent, rank);
+    EXPECT_TRUE(Run(read).ok());
+    auto records = store_.records();
+    for (auto& [key, value] : store_.records()) value[20] ^= 1;
+    ExpectWrongValue(read, keys[rank]);
+    store_.records() = records;
+  }
+}
+
+TEST_F(ReplayTest, RefusesToReadBehindTheFirstUpdate) {
+  TraceBuilder builder = Load(3);
+  const Status status = Run(builder.Add(Operation::kReadRecent, 3));
+  EXPECT_EQ(status.code(), ExitCode::kBadInput);
+  EXPECT_THAT(status.message(),
+              HasSubstr("test.trace: record 3: reads what was written 3 "
+                        "updates ago, before there were so many"));
+}
+
+TraceBuilder Reads(int count, int keys) {
+  TraceBuilder builder;
+  for (int i = 0; i < count; i++) builder.Add(Operation::kRead, i % keys);
+  return builder;
+}
+
+TraceBuilder Updates(int count, int keys) {
+  TraceBuilder builder;
+  for (int i = 0; i < count; i++) {
+    builder.Add(Operation::kUpdate, i % keys, 20 + i % 100);
+  }
+  return builder;
+}
+
+void Pause() { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
+
+TEST_F(ReplayTest, AStreamBesideEndsWithThePhase) {
+  ASSERT_TRUE(Run(Load(3)).ok());
+  store_.before_read = Pause;
+  const Status status = RunBeside(Updates(50, 3), 1000, Reads(100000, 3), 0);
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (const float latency_us : latencies_us_) EXPECT_GE(latency_us, 0);
+  EXPECT_GE(beside_us_.front(), 0);
+  EXPECT_EQ(beside_us_.back(), -1);
+  const auto done = std::count_if(beside_us_.begin(), beside_us_.end(),
+                                  [](float latency) { return latency >= 0; });
+  EXPECT_EQ(progress_.Sum().found, static_cast<uint64_t>(done));
+}
+
+TEST_F(ReplayTest, APhaseEndsAfterItsDuration) {
+  ASSERT_TRUE(Run(Load(3)).ok());
+  store_.before_read = Pause;
+  const int64_t begin_ns = Clock::Monotonic()->NowNs();
+  // As many updates as the duration takes, or half an interval more.
+  for (const double duration_s : {0.05, 0.0504}) {
+    const Status status =
+        RunBeside(Reads(100000, 3), 0, Updates(50, 3), 1000, duration_s);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(latencies_us_.back(), -1);
+    EXPECT_GE(beside_us_.front(), 0);
+  }
+  EXPECT_GE(Clock::Monotonic()->NowNs() - begin_ns, 100000000);
+  ASSERT_TRUE(Run(Reads(50, 3), 1, 1000, 0.05).ok());
+}
+
+TEST_F(ReplayTest, RefusesAStreamThatEndsBeforeThePhase) {
+  ASSERT_TRUE(Run(Load(3)).ok());
+  const auto expect_refused = [](const Status& status,
+                                 const std::string& trace) {
+    EXPECT_EQ(status.code(), ExitCode::kBadInput);
+    EXPECT_THAT(
+        status.message(),
+        HasSubstr(trace + ".trace: its 10 operations were done before the "
+                          "phase was over ; give the stream more operations"));
+  };
+  expect_refused(Run(Reads(10, 3), 1, 0, 0.05), "test");
+  expect_refused(Run(Reads(10, 3), 1, 1000, 0.05), "test");
+  expect_refused(RunBeside(Updates(50, 3), 1000, Reads(10, 3), 0), "beside");
+  expect_refused(RunBeside(Updates(50, 3), 1000, Reads(10, 3), 1000), "beside");
+}
+
+TEST_F(ReplayTest, AReadBesideAWriteMayFindEitherVersion) {
+  ASSERT_TRUE(Run(Load(10)).ok());
+  store_.before_read = Pause;
+  TraceBuilder writes = Updates(500, 3);
+  for (int i = 0; i < 300; i++) {
+    writes.Add(Operation::kDelete, i % 3).Add(Operation::kInsert, i % 3, 30);
+  }
+  TraceBuilder reads;
+  for (int i = 0; i < 20000; i++) {
+    reads.Add(Operation::kRead, i % 3)
+        .Add(Operation::kReadRecent, i % 5)
+        .Add(Operation::kScan, 0, 3);
+  }
+  const Status status = RunBeside(writes, 5000, reads, 0);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_GT(progress_.Sum().scanned_records, 100u);
+}
+
+TEST_F(ReplayTest, AReadBesideAWriteMayNotFindWhatWasWrittenOver) {
+  ASSERT_TRUE(Run(Load(3)).ok());
+  store_.before_read = Pause;
+  store_.forgets = true;
+  const Status status =
+      RunBeside(Reads(100000, 3), 0, Updates(500, 3), 1000, 0.5);
+  EXPECT_EQ(status.code(), ExitCode::kWrongValue);
+  EXPECT_THAT(status.message(), HasSubstr("a read found version 1 of key"));
 }
 
 TEST_F(ReplayTest, VersionsAreRebuiltFromTraces) {

@@ -21,6 +21,9 @@ constexpr uint64_t kRoomFactor = 4;
 
 constexpr auto kIdlePoll = std::chrono::milliseconds(1);
 
+// In place of the latency of an operation that was not done.
+constexpr float kNotDone = -1;
+
 int64_t NowNs() { return Clock::Monotonic()->NowNs(); }
 
 std::string IsoTime() {
@@ -98,28 +101,27 @@ Status Run::Perform() {
 }
 
 Status Run::OpenTraces() {
-  uint64_t key_count = 0;
   Status status;
   if (spec_.start_from) {
     for (const std::string& path : spec_.start_from->traces) {
       if (status.ok()) status = OpenTrace(path);
     }
   }
-  for (size_t i = 0; status.ok() && i < spec_.phases.size(); i++) {
-    if (spec_.phases[i].kind != Phase::Kind::kReplay) continue;
-    Range range;
-    status = OpenTrace(spec_.phases[i].trace);
-    if (status.ok()) {
-      const std::string index = std::to_string(i);
-      status = RangeOf(spec_.phases[i], spec_.path + ": phases[" + index + "]",
-                       &range);
+  for (const Phase& phase : spec_.phases) {
+    for (const Stream& stream : phase.streams) {
+      if (status.ok()) status = OpenTrace(stream.trace);
     }
+    if (status.ok()) status = CheckStreams(phase);
   }
   if (!status.ok()) return status;
+  uint64_t key_count = 0;
+  uint64_t recent_updates = 0;
   for (const auto& [path, trace] : traces_) {
     key_count = std::max(key_count, trace->key_count());
+    recent_updates = std::max(recent_updates, trace->recent_updates());
   }
-  versions_ = std::make_unique<KeyVersions>(key_count);
+  versions_ = std::make_unique<KeyVersions>(key_count, recent_updates,
+                                            spec_.recent_keys);
   return status;
 }
 
@@ -131,29 +133,67 @@ Status Run::OpenTrace(const std::string& path) {
   return status;
 }
 
-Status Run::RangeOf(const Phase& phase, const std::string& where,
-                    Range* range) {
-  range->trace = traces_.at(phase.trace);
+Status Run::RangeOf(const Phase& phase, const Stream& stream, Range* range) {
+  range->trace = traces_.at(stream.trace);
   const uint64_t records = range->trace->record_count();
-  if (phase.start > records ||
-      phase.count.value_or(0) > records - phase.start) {
+  if (stream.start > records ||
+      stream.count.value_or(0) > records - stream.start) {
     return Status::BadInput(
-        where + ".count",
-        "records " + std::to_string(phase.start) + " to " +
-            std::to_string(phase.start + phase.count.value_or(0)) +
+        stream.where + ".count",
+        "records " + std::to_string(stream.start) + " to " +
+            std::to_string(stream.start + stream.count.value_or(0)) +
             " are not in the trace of " + std::to_string(records),
         "correct start and count");
   }
-  const uint64_t count = phase.count.value_or(records - phase.start);
+  const uint64_t count = stream.count.value_or(records - stream.start);
   if (phase.warmup_operations >= count) {
     return Status::BadInput(
-        where + ".warmup_operations",
+        stream.where + ".warmup_operations",
         "leave nothing to measure of " + std::to_string(count) + " operations",
         "correct the specification");
   }
-  range->first = phase.start;
+  range->first = stream.start;
   range->warmup = phase.warmup_operations;
   range->count = count - phase.warmup_operations;
+  return Status::OK();
+}
+
+Status Run::CheckStreams(const Phase& phase) {
+  double duration_s = phase.duration_s;
+  const Stream* writer = nullptr;
+  for (const Stream& stream : phase.streams) {
+    Range range;
+    TraceSummary summary;
+    Status status = RangeOf(phase, stream, &range);
+    if (status.ok()) {
+      status = range.trace->Summarize(range.first, range.warmup + range.count,
+                                      &summary);
+    }
+    if (!status.ok()) return status;
+    if (stream.rate_ops_s > 0) {
+      const double seconds = range.count / stream.rate_ops_s;
+      if (duration_s == 0 && &stream == &phase.streams.front()) {
+        duration_s = seconds;
+      }
+      // Half an operation, because a scale rounds their number.
+      if (seconds + 0.5 / stream.rate_ops_s < duration_s) {
+        return Status::BadInput(
+            stream.where + ".count",
+            std::to_string(range.count) + " operations last " +
+                std::to_string(seconds) + " s of the phase's " +
+                std::to_string(duration_s),
+            "give the stream more operations");
+      }
+    }
+    if (summary.writes() == 0) continue;
+    if (writer != nullptr) {
+      // What a read must return would depend on which write came first.
+      return Status::BadInput(stream.where + ".trace",
+                              "writes, as " + writer->where + ".trace does",
+                              "let one stream of a phase write");
+    }
+    writer = &stream;
+  }
   return Status::OK();
 }
 
@@ -161,17 +201,19 @@ Status Run::EstimateRoom(uint64_t* bytes) {
   uint64_t written = 0;
   uint64_t largest_value = 0;
   for (const Phase& phase : spec_.phases) {
-    if (phase.kind != Phase::Kind::kReplay) continue;
-    Range range;
-    TraceSummary summary;
-    Status status = RangeOf(phase, spec_.path, &range);
-    if (status.ok()) {
-      status = range.trace->Summarize(range.first, range.warmup + range.count,
-                                      &summary);
+    for (const Stream& stream : phase.streams) {
+      Range range;
+      TraceSummary summary;
+      Status status = RangeOf(phase, stream, &range);
+      if (status.ok()) {
+        status = range.trace->Summarize(range.first, range.warmup + range.count,
+                                        &summary);
+      }
+      if (!status.ok()) return status;
+      written += summary.bytes_written;
+      largest_value =
+          std::max<uint64_t>(largest_value, summary.max_value_bytes);
     }
-    if (!status.ok()) return status;
-    written += summary.bytes_written;
-    largest_value = std::max<uint64_t>(largest_value, summary.max_value_bytes);
   }
   // Writes of the same key do not add up.
   const uint64_t keys_full =
@@ -217,7 +259,9 @@ Status Run::PrepareDatabase() {
 Status Run::OpenStore() {
   int clients = 1;
   for (const Phase& phase : spec_.phases) {
-    clients = std::max(clients, phase.threads);
+    int of_phase = 0;
+    for (const Stream& stream : phase.streams) of_phase += stream.threads;
+    clients = std::max(clients, of_phase);
   }
   progress_ = std::make_unique<Progress>(clients);
   env_ = std::make_unique<DeviceEnv>(&spread_env_, spec_.device,
@@ -226,9 +270,12 @@ Status Run::OpenStore() {
   // Of the counters only those of the process began before.
   counters_at_open_ = {
       {"process_write_bytes", ReadProcessCounters().write_bytes}};
+  // What the engine opens with the database was open long before the run.
+  env_->SetReadsTakeTime(false);
   Status status =
       OpenLevelDbStore(database_, spec_.engine_options, event_log_path_,
                        spec_.path, env_.get(), &store_);
+  env_->SetReadsTakeTime(true);
   if (!status.ok()) return status;
   counters_ = std::make_unique<CounterSource>(
       store_.get(), env_.get(), progress_.get(), output_directory_);
@@ -270,6 +317,9 @@ Status Run::RunPhase(const Phase& phase, PhaseResult* result) {
     case Phase::Kind::kWaitIdle:
       WaitIdle();
       break;
+    case Phase::Kind::kWait:
+      std::this_thread::sleep_for(std::chrono::duration<double>(phase.seconds));
+      break;
     case Phase::Kind::kCompactRange:
       store_->CompactAll();
       break;
@@ -284,33 +334,49 @@ Status Run::RunPhase(const Phase& phase, PhaseResult* result) {
 }
 
 Status Run::ReplayPhase(const Phase& phase, PhaseResult* result) {
-  Range range;
-  Status status = RangeOf(phase, spec_.path, &range);
-  if (!status.ok()) return status;
-  result->trace = range.trace;
-  result->operations = range.count;
+  const size_t count = phase.streams.size();
+  std::vector<Range> ranges(count);
+  std::vector<std::vector<float>> latencies_us(count);
+  std::vector<Replay::Range> replayed;
+  for (size_t i = 0; i < count; i++) {
+    const Stream& stream = phase.streams[i];
+    const Status status = RangeOf(phase, stream, &ranges[i]);
+    if (!status.ok()) return status;
+    latencies_us[i].assign(ranges[i].count, kNotDone);
+    replayed.push_back({ranges[i].trace.get(),
+                        ranges[i].first + ranges[i].warmup, ranges[i].count,
+                        stream.rate_ops_s, stream.threads,
+                        latencies_us[i].data()});
+  }
   Replay replay(store_.get(), &values_, spec_.key_order, spec_.value_checks,
                 versions_.get(), progress_.get());
-  status = replay.Run({range.trace.get(), range.first, range.warmup,
-                       phase.rate_ops_s, phase.threads, nullptr});
+  // With streams beside there is no warm-up.
+  Replay::Range warmup = replayed.front();
+  warmup.first = ranges.front().first;
+  warmup.count = ranges.front().warmup;
+  warmup.latencies_us = nullptr;
+  Status status = replay.Run({warmup});
   if (!status.ok()) return status;
-  std::vector<float> latencies_us(range.count);
   BeginMeasuring(phase);
-  status =
-      replay.Run({range.trace.get(), range.first + range.warmup, range.count,
-                  phase.rate_ops_s, phase.threads, latencies_us.data()});
+  status = replay.Run(replayed, phase.duration_s);
   EndMeasuring(result);
   if (status.ok()) status = store_->Health();
-  if (!status.ok()) return status;
-  return SummarizeLatencies(range, std::move(latencies_us), result);
+  result->streams.resize(count);
+  for (size_t i = 0; status.ok() && i < count; i++) {
+    const Stream& stream = phase.streams[i];
+    const std::string beside = i == 0 ? "" : "." + stream.name;
+    result->streams[i].stream = &stream;
+    status =
+        SummarizeLatencies("latency." + phase.name + beside + ".f32", ranges[i],
+                           std::move(latencies_us[i]), &result->streams[i]);
+  }
+  return status;
 }
 
-Status Run::SummarizeLatencies(const Range& range,
+Status Run::SummarizeLatencies(const std::string& file, const Range& range,
                                std::vector<float> latencies_us,
-                               PhaseResult* result) {
-  Status status =
-      WriteFile(output_directory_ + "/latency." + result->phase->name + ".f32",
-                latencies_us.data(), latencies_us.size() * sizeof(float));
+                               StreamResult* result) {
+  Status status;
   // One group after the other, to hold no more than two copies.
   for (int g = 0; g < kOperationGroupCount && status.ok(); g++) {
     std::vector<float> group;
@@ -319,13 +385,23 @@ Status Run::SummarizeLatencies(const Range& range,
     for (const float latency_us : latencies_us) {
       const TraceRecord* const record = cursor.Next();
       if (record == nullptr) break;
-      if (static_cast<int>(GroupOf(record->operation)) == g) {
+      if (latency_us != kNotDone &&
+          static_cast<int>(GroupOf(record->operation)) == g) {
         group.push_back(latency_us);
       }
     }
     status = cursor.status();
     result->latency_us[g] = Summarize(&group);
   }
+  latencies_us.erase(
+      std::remove(latencies_us.begin(), latencies_us.end(), kNotDone),
+      latencies_us.end());
+  if (status.ok()) {
+    status = WriteFile(output_directory_ + "/" + file, latencies_us.data(),
+                       latencies_us.size() * sizeof(float));
+  }
+  result->trace = range.trace;
+  result->operations = latencies_us.size();
   result->all_latency_us = Summarize(&latencies_us);
   return status;
 }

@@ -40,8 +40,10 @@ class Run {
   Status Perform();
   Status OpenTraces();
   Status OpenTrace(const std::string& path);
-  // The records of a replay phase, once its trace is open.
-  Status RangeOf(const Phase& phase, const std::string& where, Range* range);
+  // The records of a stream of a replay phase, once its trace is open.
+  Status RangeOf(const Phase& phase, const Stream& stream, Range* range);
+  // Whether the streams of a phase fit each other.
+  Status CheckStreams(const Phase& phase);
   // Bytes that the database may take.
   Status EstimateRoom(uint64_t* bytes);
   Status CheckForRoom();
@@ -54,8 +56,10 @@ class Run {
   // Begins and ends the part of a phase that is measured.
   void BeginMeasuring(const Phase& phase);
   void EndMeasuring(PhaseResult* result);
-  Status SummarizeLatencies(const Range& range, std::vector<float> latencies_us,
-                            PhaseResult* result);
+  // "file" is a name in the output directory.
+  Status SummarizeLatencies(const std::string& file, const Range& range,
+                            std::vector<float> latencies_us,
+                            StreamResult* result);
   Status WriteResults();
 
   const RunSpec& spec_;

@@ -53,25 +53,30 @@ Json ToJson(const LatencySummary& summary) {
           {"max", Round(summary.max)}};
 }
 
+Json ToJson(const StreamResult& result, double duration_s) {
+  Json json;
+  json["trace"] = {
+      {"file", std::filesystem::path(result.trace->path()).filename().string()},
+      {"crc32c", result.trace->crc32c()},
+      {"records", result.trace->record_count()}};
+  json["operations"] = result.operations;
+  json["duration_s"] = duration_s;
+  json["throughput_ops_s"] =
+      Round(static_cast<double>(result.operations) / duration_s);
+  for (int g = 0; g < kOperationGroupCount; g++) {
+    json["latency_us"][kOperationGroupNames[g]] = ToJson(result.latency_us[g]);
+  }
+  json["latency_us"]["all"] = ToJson(result.all_latency_us);
+  return json;
+}
+
 Json ToJson(const PhaseResult& result) {
   Json json = {{"name", result.phase->name}, {"kind", result.phase->kind_name}};
-  if (result.trace != nullptr) {
-    json["trace"] = {
-        {"file",
-         std::filesystem::path(result.trace->path()).filename().string()},
-        {"crc32c", result.trace->crc32c()},
-        {"records", result.trace->record_count()}};
-  }
-  json["operations"] = result.operations;
-  json["duration_s"] = result.duration_s;
-  if (result.trace != nullptr) {
-    json["throughput_ops_s"] =
-        Round(static_cast<double>(result.operations) / result.duration_s);
-    for (int g = 0; g < kOperationGroupCount; g++) {
-      json["latency_us"][kOperationGroupNames[g]] =
-          ToJson(result.latency_us[g]);
-    }
-    json["latency_us"]["all"] = ToJson(result.all_latency_us);
+  if (result.streams.empty()) {
+    json["operations"] = 0;
+    json["duration_s"] = result.duration_s;
+  } else {
+    json.update(ToJson(result.streams.front(), result.duration_s));
   }
   json["counters"] = result.counters;
   json["levels"] =
@@ -82,6 +87,11 @@ Json ToJson(const PhaseResult& result) {
                       {"found", result.totals.found},
                       {"not_found", result.totals.not_found},
                       {"scanned_records", result.totals.scanned_records}};
+  for (size_t i = 1; i < result.streams.size(); i++) {
+    Json beside = {{"name", result.streams[i].stream->name}};
+    beside.update(ToJson(result.streams[i], result.duration_s));
+    json["beside"].push_back(std::move(beside));
+  }
   return json;
 }
 
@@ -129,6 +139,16 @@ int64_t Sum(const Counters& counters, std::vector<const char*> names) {
     sum += counter->second;
   }
   return sum;
+}
+
+// How often the bytes that a phase wrote into level 1 fill it; -1 if the engine
+// does not count them or the specification leaves the level's size to it.
+double Turnovers(const RunSpec& spec, const Counters& counters) {
+  const auto size = spec.engine_options.find("level_base_bytes");
+  const int64_t written = Sum(counters, {"level_1_bytes_written"});
+  if (size == spec.engine_options.end() || written < 0) return -1;
+  return static_cast<double>(written) /
+         std::strtod(size->second.c_str(), nullptr);
 }
 
 std::string Percent(double share) {
@@ -197,6 +217,8 @@ Json RunRecord(const RunSpec& spec, const RunResult& result) {
   record["phases"] = Json::array();
   for (const PhaseResult& phase : result.phases) {
     record["phases"].push_back(ToJson(phase));
+    const double turnovers = Turnovers(spec, phase.counters);
+    if (turnovers >= 0) record["phases"].back()["turnovers"] = turnovers;
   }
   for (const MountResult& mount : result.mounts) {
     record["mounts"].push_back({{"filesystem", mount.file_system},

@@ -15,17 +15,23 @@
 
 namespace recompact {
 
+// What the operations of a stream took.
+struct StreamResult {
+  const Stream* stream = nullptr;
+  std::shared_ptr<const Trace> trace;
+  uint64_t operations = 0;  // That were done, after the warm-up
+  std::array<LatencySummary, kOperationGroupCount> latency_us;
+  LatencySummary all_latency_us;
+};
+
 // What a phase measured.
 struct PhaseResult {
   const Phase* phase = nullptr;
-  std::shared_ptr<const Trace> trace;  // nullptr if the phase has none
-  uint64_t operations = 0;             // After the warm-up
-  double duration_s = 0;
-  std::array<LatencySummary, kOperationGroupCount> latency_us;
-  LatencySummary all_latency_us;
-  Counters counters;  // Over the phase
-  EngineState end;    // At its end
-  Totals totals;      // Over the phase
+  std::vector<StreamResult> streams;  // As in the phase
+  double duration_s = 0;              // Of the phase and all its streams
+  Counters counters;                  // Over the phase
+  EngineState end;                    // At its end
+  Totals totals;                      // Over the phase
 };
 
 // What lay on one of device.mounts at the end.

@@ -89,6 +89,15 @@ TEST_F(RunRecordTest, TellsWhatLayOnEachMount) {
   EXPECT_EQ(record["mounts"][1]["filesystem"], "xfs");
 }
 
+TEST_F(RunRecordTest, TellsHowOftenLevelOneWasRewritten) {
+  RunSpec spec;
+  EXPECT_FALSE(RunRecord(spec, result_)["phases"][0].contains("turnovers"));
+  spec.engine_options["level_base_bytes"] = "1000000";
+  EXPECT_FALSE(RunRecord(spec, result_)["phases"][0].contains("turnovers"));
+  result_.phases[0].counters["level_1_bytes_written"] = 2500000;
+  EXPECT_EQ(RunRecord(spec, result_)["phases"][0]["turnovers"], 2.5);
+}
+
 TEST_F(RunRecordTest, HoldsWhatTheContractNames) {
   RunSpec spec;
   spec.run = "0123456789abcdef";

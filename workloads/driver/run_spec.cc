@@ -144,57 +144,110 @@ Status ReadDevice(const Json& value, const std::string& where,
   return object.Finish();
 }
 
-Status ReadPace(const Json& value, const std::string& where, Phase* phase) {
+Status ReadPace(const Json& value, const std::string& where, Stream* stream) {
   JsonObject pace(value, where);
   std::string kind;
   pace.Take("kind", &kind);
   if (kind == "open") {
-    pace.TakePositive("rate_ops_s", &phase->rate_ops_s);
+    pace.TakePositive("rate_ops_s", &stream->rate_ops_s);
   } else if (kind != "closed") {
     pace.Fail("kind", "must be closed or open");
   }
   return pace.Finish();
 }
 
-void ReadReplay(JsonObject* object, Phase* phase) {
+// The name becomes part of a file's name.
+void CheckName(JsonObject* object, const std::string& name) {
+  if (name.empty() ||
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") !=
+          std::string::npos) {
+    object->Fail("name", "must be made of a-z, 0-9 and _");
+  }
+}
+
+void ReadStream(JsonObject* object, Stream* stream) {
   object->Ignore("workload");  // The trace says it
-  object->Take("trace", &phase->trace);
-  object->Take("start", &phase->start);
+  object->Take("trace", &stream->trace);
+  object->Take("start", &stream->start);
   if (const Json* const count = object->Take("count")) {
     if (count->is_number_unsigned()) {
-      phase->count = count->get<uint64_t>();
+      stream->count = count->get<uint64_t>();
     } else if (!count->is_null()) {
       object->Fail("count", "must be null or a whole number, not negative");
     }
   }
   if (const Json* const pace = object->Take("pace")) {
-    object->Fail(ReadPace(*pace, object->Where("pace"), phase));
+    object->Fail(ReadPace(*pace, object->Where("pace"), stream));
   }
-  object->Take("threads", 1, &phase->threads);
+  object->Take("threads", 1, &stream->threads);
+}
+
+Status ReadBeside(const Json& value, const std::string& where, Phase* phase) {
+  if (!value.is_array() || value.empty()) {
+    return Status::BadInput(where, "must be a list of at least one stream",
+                            "correct the specification");
+  }
+  for (size_t i = 0; i < value.size(); i++) {
+    Stream stream;
+    stream.where = where + "[" + std::to_string(i) + "]";
+    JsonObject object(value[i], stream.where);
+    object.Take("name", &stream.name);
+    CheckName(&object, stream.name);
+    for (const Stream& other : phase->streams) {
+      if (other.name == stream.name) {
+        object.Fail("name", "\"" + stream.name + "\" is used twice");
+      }
+    }
+    ReadStream(&object, &stream);
+    Status status = object.Finish();
+    if (!status.ok()) return status;
+    phase->streams.push_back(std::move(stream));
+  }
+  return Status::OK();
+}
+
+void ReadReplay(JsonObject* object, const std::string& where, Phase* phase) {
+  Stream own;
+  own.where = where;
+  own.name = phase->name;
+  ReadStream(object, &own);
+  phase->streams.push_back(std::move(own));
   object->Take("warmup_operations", &phase->warmup_operations);
+  if (object->Has("duration_s")) {
+    object->TakePositive("duration_s", &phase->duration_s);
+  }
+  if (object->Has("beside")) {
+    object->Fail(
+        ReadBeside(*object->Take("beside"), object->Where("beside"), phase));
+  }
+  if (phase->warmup_operations > 0 &&
+      (phase->duration_s > 0 || phase->streams.size() > 1)) {
+    object->Fail("warmup_operations",
+                 "must be 0 with duration_s or beside, where a phase of its "
+                 "own warms up");
+  }
 }
 
 Status ReadPhase(const Json& value, const std::string& where, Phase* phase) {
   JsonObject object(value, where);
   object.Take("name", &phase->name);
   object.Take("kind", &phase->kind_name);
-  // The name becomes part of a file's name.
-  if (phase->name.empty() ||
-      phase->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") !=
-          std::string::npos) {
-    object.Fail("name", "must be made of a-z, 0-9 and _");
-  }
+  CheckName(&object, phase->name);
   if (phase->kind_name == "replay") {
     phase->kind = Phase::Kind::kReplay;
-    ReadReplay(&object, phase);
+    ReadReplay(&object, where, phase);
   } else if (phase->kind_name == "wait_idle") {
     phase->kind = Phase::Kind::kWaitIdle;
+  } else if (phase->kind_name == "wait") {
+    phase->kind = Phase::Kind::kWait;
+    object.TakePositive("seconds", &phase->seconds);
   } else if (phase->kind_name == "compact_range") {
     phase->kind = Phase::Kind::kCompactRange;
   } else if (phase->kind_name == "reopen") {
     phase->kind = Phase::Kind::kReopen;
   } else {
-    object.Fail("kind", "must be replay, wait_idle, compact_range or reopen");
+    object.Fail("kind",
+                "must be replay, wait_idle, wait, compact_range or reopen");
   }
   return object.Finish();
 }
@@ -241,6 +294,15 @@ Status ReadStartFrom(const Json& value, const std::string& where,
   return object.Finish();
 }
 
+Status ReadRecentKeys(const Json& value, const std::string& where,
+                      KeyRange* range) {
+  JsonObject object(value, where);
+  object.Take("first", &range->first);
+  object.Take("count", &range->count);
+  if (range->count == 0) object.Fail("count", "must be above 0");
+  return object.Finish();
+}
+
 void ReadValues(JsonObject* object, RunSpec* spec) {
   std::string order;
   object->TakePositive("compressibility", &spec->compressibility);
@@ -284,12 +346,25 @@ Status ReadDocument(RunSpec* spec) {
     object.Fail(ReadStartFrom(*start_from, object.Where("start_from"), spec));
   }
   object.Take("keep_database", &spec->keep_database);
+  if (object.Has("recent_keys")) {
+    object.Fail(ReadRecentKeys(*object.Take("recent_keys"),
+                               object.Where("recent_keys"),
+                               &spec->recent_keys));
+  }
   // What else tells one run from another.
   for (const char* name : {"repetition", "copy", "profile", "processors"}) {
     object.Ignore(name);
   }
   if (const Json* const phases = object.Take("phases")) {
     object.Fail(ReadPhases(*phases, object.Where("phases"), spec));
+  }
+  for (const Phase& phase : spec->phases) {
+    const bool is_cut = phase.duration_s > 0 || phase.streams.size() > 1;
+    if (spec->keep_database && is_cut) {
+      object.Fail("keep_database",
+                  "must be false: the traces do not tell what phase " +
+                      phase.name + " wrote of them");
+    }
   }
   return object.Finish();
 }

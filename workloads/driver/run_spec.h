@@ -9,25 +9,36 @@
 
 #include "driver/device_model.h"
 #include "driver/key_value.h"
+#include "driver/key_versions.h"
 #include "driver/status.h"
 #include "nlohmann/json.hpp"
 
 namespace recompact {
 
-// One step of a run.
-struct Phase {
-  enum class Kind { kReplay, kWaitIdle, kCompactRange, kReopen };
-
+// Operations of a trace, and how they are replayed.
+struct Stream {
+  std::string where;  // In the specification, for messages
   std::string name;
-  Kind kind = Kind::kReplay;
-  std::string kind_name;
-  // kReplay only:
   std::string trace;
   uint64_t start = 0;             // First record
   std::optional<uint64_t> count;  // Records; all the rest if absent
   double rate_ops_s = 0;          // 0: closed loop
   int threads = 1;
+};
+
+// One step of a run.
+struct Phase {
+  enum class Kind { kReplay, kWaitIdle, kWait, kCompactRange, kReopen };
+
+  std::string name;
+  Kind kind = Kind::kReplay;
+  std::string kind_name;
+  // kReplay only:
+  std::vector<Stream> streams;  // The phase's own, then those beside it
+  double duration_s = 0;        // 0: until the own stream is done
   uint64_t warmup_operations = 0;
+  // kWait only:
+  double seconds = 0;
 };
 
 // The database that a run begins with.
@@ -55,6 +66,7 @@ struct RunSpec {
   int timeline_interval_ms = 100;
   std::optional<StartFrom> start_from;
   bool keep_database = false;
+  KeyRange recent_keys;  // Whose updates a kReadRecent counts
   std::vector<Phase> phases;
 };
 

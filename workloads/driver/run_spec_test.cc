@@ -35,6 +35,13 @@ const char* const kSpec = R"({
     {"name": "settle", "kind": "wait_idle"},
     {"name": "compact", "kind": "compact_range"},
     {"name": "again", "kind": "reopen"},
+    {"name": "pause", "kind": "wait", "seconds": 2.5},
+    {"name": "mixed", "kind": "replay", "trace": "b.trace", "start": 0,
+     "count": null, "pace": {"kind": "closed"}, "threads": 2,
+     "warmup_operations": 0, "duration_s": 7.5, "beside": [
+       {"name": "writes", "workload": "WO", "trace": "c.trace", "start": 1,
+        "count": 20, "pace": {"kind": "open", "rate_ops_s": 500},
+        "threads": 3}]},
     {"name": "run", "kind": "replay", "trace": "b.trace", "start": 0,
      "count": null, "pace": {"kind": "closed"}, "threads": 1,
      "warmup_operations": 0}]})";
@@ -82,14 +89,67 @@ TEST_F(RunSpecTest, ReadsAllOfIt) {
   EXPECT_EQ(spec_.key_order, KeyOrder::kOrdered);
   EXPECT_EQ(spec_.start_from->database, "/kept");
   EXPECT_EQ(spec_.start_from->traces.size(), 2u);
-  ASSERT_EQ(spec_.phases.size(), 5u);
-  EXPECT_EQ(spec_.phases[0].rate_ops_s, 1000.5);
-  EXPECT_EQ(*spec_.phases[0].count, 10u);
-  EXPECT_EQ(spec_.phases[0].threads, 8);
+  ASSERT_EQ(spec_.phases.size(), 7u);
+  ASSERT_EQ(spec_.phases[0].streams.size(), 1u);
+  const Stream& load = spec_.phases[0].streams[0];
+  EXPECT_EQ(load.name, "load");
+  EXPECT_EQ(load.where, path_ + ": phases[0]");
+  EXPECT_EQ(load.rate_ops_s, 1000.5);
+  EXPECT_EQ(*load.count, 10u);
+  EXPECT_EQ(load.threads, 8);
   EXPECT_EQ(spec_.phases[0].warmup_operations, 3u);
+  EXPECT_EQ(spec_.phases[0].duration_s, 0);
   EXPECT_EQ(spec_.phases[3].kind, Phase::Kind::kReopen);
-  EXPECT_FALSE(spec_.phases[4].count.has_value());
-  EXPECT_EQ(spec_.phases[4].rate_ops_s, 0);
+  EXPECT_TRUE(spec_.phases[3].streams.empty());
+  EXPECT_EQ(spec_.phases[4].kind, Phase::Kind::kWait);
+  EXPECT_EQ(spec_.phases[4].seconds, 2.5);
+  EXPECT_FALSE(spec_.phases[6].streams[0].count.has_value());
+  EXPECT_EQ(spec_.phases[6].streams[0].rate_ops_s, 0);
+}
+
+TEST_F(RunSpecTest, ReadsTheStreamsBesideAPhase) {
+  ASSERT_TRUE(Read(kSpec).ok());
+  const Phase& phase = spec_.phases[5];
+  EXPECT_EQ(phase.duration_s, 7.5);
+  ASSERT_EQ(phase.streams.size(), 2u);
+  EXPECT_EQ(phase.streams[0].trace, "b.trace");
+  EXPECT_EQ(phase.streams[0].threads, 2);
+  const Stream& writes = phase.streams[1];
+  EXPECT_EQ(writes.name, "writes");
+  EXPECT_EQ(writes.where, path_ + ": phases[5].beside[0]");
+  EXPECT_EQ(writes.trace, "c.trace");
+  EXPECT_EQ(writes.start, 1u);
+  EXPECT_EQ(*writes.count, 20u);
+  EXPECT_EQ(writes.rate_ops_s, 500);
+  EXPECT_EQ(writes.threads, 3);
+
+  const std::string not_a_list =
+      "phases[5].beside: must be a list of at least one stream";
+  ExpectRefused("/phases/5/beside", Json::array(), not_a_list);
+  ExpectRefused("/phases/5/beside", 1, not_a_list);
+  ExpectRefused("/phases/5/beside/0/name", "mixed",
+                "phases[5].beside[0].name: \"mixed\" is used twice");
+  ExpectRefused("/phases/5/beside/0/name", "W",
+                "phases[5].beside[0].name: must be made of a-z, 0-9 and _");
+  ExpectRefused("/phases/5/beside/0/threads", 0,
+                "phases[5].beside[0].threads: must be at least 1");
+  ExpectRefused("/phases/5/beside/0/pace/rate_ops_s", 0,
+                "phases[5].beside[0].pace.rate_ops_s: must be above 0");
+  ExpectRefused("/phases/5/beside/0/warmup_operations", 1,
+                "phases[5].beside[0].warmup_operations: is not a known key "
+                "here");
+  ExpectRefused("/phases/1/beside", Json::array(),
+                "phases[1].beside: is not a known key here");
+  ExpectRefused("/phases/5/duration_s", 0,
+                "phases[5].duration_s: must be above 0");
+  const std::string warmup =
+      "warmup_operations: must be 0 with duration_s or beside, where a phase "
+      "of its own warms up";
+  ExpectRefused("/phases/5/warmup_operations", 1, "phases[5]." + warmup);
+  ExpectRefused("/phases/0/duration_s", 1, "phases[0]." + warmup);
+  ExpectRefused("/keep_database", true,
+                "keep_database: must be false: the traces do not tell what "
+                "phase mixed wrote of them");
 }
 
 TEST_F(RunSpecTest, ReadsAnSsdAndPlainDevices) {
@@ -108,6 +168,21 @@ TEST_F(RunSpecTest, ReadsAnSsdAndPlainDevices) {
     ASSERT_TRUE(Read(document.dump()).ok());
     EXPECT_FALSE(spec_.device.modelled());
   }
+}
+
+TEST_F(RunSpecTest, RecentUpdatesAreThoseOfAllKeysUnlessARangeIsGiven) {
+  Json document = Json::parse(kSpec);
+  ASSERT_TRUE(Read(document.dump()).ok());
+  EXPECT_TRUE(spec_.recent_keys.Contains(0));
+  EXPECT_TRUE(spec_.recent_keys.Contains(UINT64_MAX - 1));
+  document["recent_keys"] = {{"first", 100}, {"count", 50}};
+  ASSERT_TRUE(Read(document.dump()).ok());
+  EXPECT_EQ(spec_.recent_keys.first, 100u);
+  EXPECT_EQ(spec_.recent_keys.count, 50u);
+  ExpectRefused("/recent_keys", {{"first", 100}},
+                "recent_keys.count: is missing");
+  ExpectRefused("/recent_keys", {{"first", 0}, {"count", 0}},
+                "recent_keys.count: must be above 0");
 }
 
 TEST_F(RunSpecTest, DirectIoIsOffUnlessAskedFor) {
@@ -224,8 +299,11 @@ TEST_F(RunSpecTest, NamesWrongValues) {
   ExpectRefused("/phases/1/name", "load",
                 "phases[1].name: \"load\" is used twice");
   ExpectRefused("/phases/1/kind", "sleep",
-                "phases[1].kind: must be replay, wait_idle, compact_range or "
-                "reopen");
+                "phases[1].kind: must be replay, wait_idle, wait, "
+                "compact_range or reopen");
+  ExpectRefused("/phases/4/seconds", 0, "phases[4].seconds: must be above 0");
+  ExpectRefused("/phases/1/seconds", 1,
+                "phases[1].seconds: is not a known key here");
   ExpectRefused("/phases/0/threads", 0,
                 "phases[0].threads: must be at least 1");
   ExpectRefused("/phases/0/count", -4,

@@ -15,7 +15,8 @@ constexpr const char* kColumns =
     "mean_read_latency_us,mean_write_latency_us,max_latency_us,"
     "block_cache_hits,block_cache_misses,stall_us,live_bytes,frozen_bytes,"
     "slice_bytes,pinned_bytes,pending_bytes,obsolete_bytes,device_read_bytes,"
-    "device_write_bytes,device_queue_us\n";
+    "device_write_bytes,device_queue_us,cache_invalidated_blocks,"
+    "buffer_bytes\n";
 
 // A cell is empty where there is no number: no operation, no such counter.
 std::string MeanUs(uint64_t latency_ns, uint64_t operations) {
@@ -151,9 +152,12 @@ void Timeline::AppendRow(const std::string& phase, int64_t phase_start_ns,
                            "pinned_bytes", "pending_bytes", "obsolete_bytes"}) {
     csv_ += SpaceCell(state, name);
   }
-  csv_ += Cell(later.device_read_bytes - earlier.device_read_bytes) +
-          Cell(later.device_write_bytes - earlier.device_write_bytes) +
-          Cell(env_->QueueUs()) + "\n";
+  csv_ +=
+      Cell(later.device_read_bytes - earlier.device_read_bytes) +
+      Cell(later.device_write_bytes - earlier.device_write_bytes) +
+      Cell(env_->QueueUs()) +
+      CounterCell(earlier.engine, later.engine, {"cache_invalidated_blocks"}) +
+      SpaceCell(state, "buffer_bytes") + "\n";
 }
 
 }  // namespace recompact

@@ -19,7 +19,7 @@ std::string TraceBuilder::Contents() const {
     key_count = std::max(key_count, record.key_number + 1);
   }
   std::string header("RCTRACE\0", 8);
-  leveldb::PutFixed32(&header, 1);
+  leveldb::PutFixed32(&header, 2);
   leveldb::PutFixed32(&header, 16);
   leveldb::PutFixed64(&header, records_.size());
   leveldb::PutFixed64(&header, 7);  // Seed

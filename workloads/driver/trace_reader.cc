@@ -19,7 +19,7 @@ namespace recompact {
 namespace {
 
 constexpr char kMagic[8] = {'R', 'C', 'T', 'R', 'A', 'C', 'E', '\0'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;             // 2 knows kReadRecent
 constexpr uint64_t kChunkRecords = 1 << 15;  // 512 KiB
 
 struct TraceHeader {
@@ -163,6 +163,8 @@ Status Trace::VerifyRecords() {
       defect = DefectOf(chunk[i], key_count_);
       if (!defect.empty()) {
         defect = "record " + std::to_string(first + i) + " has " + defect;
+      } else if (chunk[i].operation == Operation::kReadRecent) {
+        recent_updates_ = std::max(recent_updates_, chunk[i].key_number + 1);
       }
     }
   }

@@ -17,8 +17,9 @@ enum class Operation : uint8_t {
   kRead = 3,
   kScan = 4,
   kDelete = 5,
+  kReadRecent = 6,
 };
-constexpr int kOperationCount = 6;  // Index 0 is unused.
+constexpr int kOperationCount = 7;  // Index 0 is unused.
 
 inline bool IsWrite(Operation operation) {
   return operation == Operation::kInsert || operation == Operation::kUpdate ||
@@ -27,6 +28,8 @@ inline bool IsWrite(Operation operation) {
 
 // One operation as it lies in the file, little endian.
 struct TraceRecord {
+  // Of a kReadRecent instead how many updates ago the key was written, 0 for
+  // the last: which key that is, is known when the record is replayed.
   uint64_t key_number;
   uint32_t length;  // Writes: value bytes; scans: records; else 0
   Operation operation;
@@ -61,6 +64,8 @@ class Trace {
   uint64_t key_count() const { return key_count_; }
   uint64_t seed() const { return seed_; }
   uint32_t crc32c() const { return crc32c_; }
+  // How many of the last updates its kReadRecent go back to.
+  uint64_t recent_updates() const { return recent_updates_; }
 
   // REQUIRES: first + count <= record_count()
   Status Summarize(uint64_t first, uint64_t count, TraceSummary* summary) const;
@@ -81,6 +86,7 @@ class Trace {
   uint64_t key_count_ = 0;
   uint64_t seed_ = 0;
   uint32_t crc32c_ = 0;
+  uint64_t recent_updates_ = 0;
 };
 
 // Streams a range of a trace's records in order.  Not thread-safe.

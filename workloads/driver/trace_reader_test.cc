@@ -66,27 +66,38 @@ TEST_F(TraceReaderTest, ReadsWhatWasWritten) {
 }
 
 TEST_F(TraceReaderTest, AgreesWithTheTraceWriter) {
-  const std::string folder = RECOMPACT_GOLDEN_TRACES;
-  std::ifstream file(folder + "/golden.json");
-  const auto golden = nlohmann::json::parse(file, nullptr, false);
-  ASSERT_TRUE(golden.is_object()) << folder;
-  const Status status = Trace::Open(folder + "/golden.trace", &trace_);
-  ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(trace_->seed(), golden["seed"].get<uint64_t>());
-  EXPECT_EQ(trace_->key_count(), golden["key_count"].get<uint64_t>());
-  ASSERT_EQ(trace_->record_count(), golden["records"].size());
+  const char* const names[] = {"",     "insert", "update",     "read",
+                               "scan", "delete", "read_recent"};
+  for (const char* name : {"/golden", "/golden_latest"}) {
+    const std::string path = std::string(RECOMPACT_GOLDEN_TRACES) + name;
+    std::ifstream file(path + ".json");
+    const auto golden = nlohmann::json::parse(file, nullptr, false);
+    ASSERT_TRUE(golden.is_object()) << path;
+    const Status status = Trace::Open(path + ".trace", &trace_);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(trace_->seed(), golden["seed"].get<uint64_t>());
+    EXPECT_EQ(trace_->key_count(), golden["key_count"].get<uint64_t>());
+    ASSERT_EQ(trace_->record_count(), golden["records"].size());
 
-  const char* const names[] = {"",     "insert", "update",
-                               "read", "scan",   "delete"};
-  TraceCursor cursor(trace_.get(), 0, trace_->record_count());
-  for (const auto& expected : golden["records"]) {
-    const TraceRecord* const record = cursor.Next();
-    ASSERT_NE(record, nullptr);
-    EXPECT_EQ(names[static_cast<int>(record->operation)],
-              expected["op"].get<std::string>());
-    EXPECT_EQ(record->key_number, expected["key_number"].get<uint64_t>());
-    EXPECT_EQ(record->length, expected["length"].get<uint32_t>());
+    TraceCursor cursor(trace_.get(), 0, trace_->record_count());
+    for (const auto& expected : golden["records"]) {
+      const TraceRecord* const record = cursor.Next();
+      ASSERT_NE(record, nullptr);
+      EXPECT_EQ(names[static_cast<int>(record->operation)],
+                expected["op"].get<std::string>());
+      EXPECT_EQ(record->key_number, expected["key_number"].get<uint64_t>());
+      EXPECT_EQ(record->length, expected["length"].get<uint32_t>());
+    }
   }
+}
+
+TEST_F(TraceReaderTest, TellsHowFarItsReadsOfRecentUpdatesGoBack) {
+  TraceBuilder builder = SmallTrace();
+  ASSERT_TRUE(Open(builder.Contents()).ok());
+  EXPECT_EQ(trace_->recent_updates(), 0u);
+  builder.Add(Operation::kReadRecent, 7).Add(Operation::kReadRecent, 2);
+  ASSERT_TRUE(Open(builder.Contents()).ok());
+  EXPECT_EQ(trace_->recent_updates(), 8u);
 }
 
 TEST_F(TraceReaderTest, ReadsRangesLongerThanAChunk) {
@@ -147,9 +158,9 @@ TEST_F(TraceReaderTest, RefusesBadMagic) {
 
 TEST_F(TraceReaderTest, RefusesAnotherVersion) {
   std::string contents = SmallTrace().Contents();
-  leveldb::EncodeFixed32(&contents[8], 2);
+  leveldb::EncodeFixed32(&contents[8], 1);
   ExpectRefused(WithHeaderChecksum(contents),
-                "trace version 2, this driver reads version 1");
+                "trace version 1, this driver reads version 2");
 }
 
 TEST_F(TraceReaderTest, RefusesAnotherRecordSize) {
@@ -189,8 +200,8 @@ TEST_F(TraceReaderTest, RefusesAFlippedBitAnywhere) {
 
 TEST_F(TraceReaderTest, RefusesRecordsThatCannotBeReplayed) {
   TraceBuilder unknown;
-  unknown.Add(static_cast<Operation>(6), 1);
-  ExpectRefused(unknown.Contents(), "record 0 has the unknown operation 6");
+  unknown.Add(static_cast<Operation>(7), 1);
+  ExpectRefused(unknown.Contents(), "record 0 has the unknown operation 7");
 
   TraceBuilder long_value;
   long_value.Add(Operation::kRead, 1).Add(Operation::kInsert, 1, (1 << 20) + 1);

@@ -15,6 +15,7 @@ from scipy import stats
 from recompact import models
 from recompact.claims.judgement import Band
 from recompact.declarations import Declaration
+from recompact.level_traffic import Bytes, bytes_into
 from recompact.metrics import MetricName
 from recompact.results import NOT_IN_POINT, MissingCell, Results, Stamp
 from recompact.stages import stage_times
@@ -260,6 +261,44 @@ class Greater(Check):
             raise MissingCell(f"{' and '.join(self.experiments)}: no repetition in common")
         ratio = MedianInterval()(ratios)
         return Evidence(ratio, self.band, ratio, self.first.floor(results))
+
+
+class Difference(Check):
+    """How far one level is above another, in the unit of the metric; the effect is their ratio.
+
+    Identical runs differ by the noise floor of the level, which is a larger part of the difference.
+
+    Attributes
+    ----------
+    first, second : Level
+        What is claimed to be greater than what; their bands are not used.
+    """
+
+    function: Literal["difference"]
+    experiment: str = ""
+    first: Level
+    second: Level
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """Those of both levels."""
+        return tuple(dict.fromkeys((*self.first.experiments, *self.second.experiments)))
+
+    def evidence(self, results: Results) -> Evidence:
+        """Subtract the levels repetition by repetition."""
+        above = self.first.per_repetition(results)
+        below = self.second.per_repetition(results)
+        differences = (above - below).dropna()
+        if differences.empty:
+            raise MissingCell(f"{' and '.join(self.experiments)}: no repetition in common")
+        median = MedianInterval()
+        difference = median(differences)
+        floor = self.first.floor(results)
+        if floor is not None:
+            larger = max(float(above.median()), float(below.median()))
+            floor = floor * larger / abs(difference.value) if difference.value else np.inf
+        effect = median((above / below).dropna())
+        return Evidence(difference, self.band, effect, floor)
 
 
 class Trend(MetricCheck):
@@ -618,9 +657,108 @@ class CompactionSize(Check):
         return Evidence(MedianInterval()(sizes), self.band, None, floor, remark)
 
 
+class LevelsOf(Declaration):
+    """Bytes that the compactions of an engine move into some levels.
+
+    Attributes
+    ----------
+    engine : str
+        Whose runs.
+    levels : tuple of int
+        Levels as the engine numbers them.
+    of : tuple of str
+        Which bytes, see `recompact.level_traffic`.
+    """
+
+    engine: str
+    levels: tuple[int, ...] = Field(min_length=1)
+    of: tuple[Bytes, ...] = Field(min_length=1)
+
+
+class CompactionBytes(Check):
+    """Bytes that compactions move into some levels, over those of another engine.
+
+    The claim is that they are fewer: the effect is the inverse.
+
+    Attributes
+    ----------
+    levels, of
+        As in `LevelsOf`, of the check's own engine.
+    over : LevelsOf
+        What they are compared with, in the same repetition.
+    noise_metric : str
+        Metric whose noise floor counts.
+    """
+
+    function: Literal["compaction_bytes"]
+    levels: tuple[int, ...] = Field(min_length=1)
+    of: tuple[Bytes, ...] = Field(min_length=1)
+    over: LevelsOf
+    noise_metric: MetricName
+
+    def evidence(self, results: Results) -> Evidence:
+        """Divide the bytes repetition by repetition."""
+        above = bytes_into(results, self.experiment, self.engine, self.levels, self.of)
+        over = self.over
+        below = bytes_into(results, self.experiment, over.engine, over.levels, over.of)
+        ratios = (above / below).dropna()
+        if ratios.empty:
+            raise MissingCell(f"experiment {self.experiment}: no repetition of both engines")
+        median = MedianInterval()
+        floor = results.noise_floor(self.noise_metric, self.experiment, self.engine)
+        remark = f"levels {_names(self.levels)} over {_names(over.levels)} of {over.engine}"
+        return Evidence(median(ratios), self.band, median(1 / ratios), floor, remark)
+
+
+class FilterMemory(Check):
+    """Memory for larger Bloom filters of the compaction buffer, over that of the tree (dLSM V-A).
+
+    As the paper has it: filters of the buffer with log2(r/f) / ln 2 instead of log2(1/f) / ln 2
+    bits, and the memory of a standard tree without its read cache: the write buffer, and filters
+    and indexes of all tables. Sizes are measured; every filter had the bits that the run set, so
+    that its size is taken in proportion.
+
+    Attributes
+    ----------
+    false_positive_rate : float
+        f.
+    noise_metric : str
+        Metric whose noise floor counts.
+    """
+
+    function: Literal["filter_memory"]
+    false_positive_rate: float = Field(gt=0, lt=1)
+    noise_metric: MetricName
+
+    def evidence(self, results: Results) -> Evidence:
+        """Divide the extra bits by the memory; a band alone decides."""
+
+        def of(metric: str) -> pd.Series[float]:
+            values = results.select(
+                self.experiment, metric, phase=self.phase, engines=[self.engine]
+            )
+            return values.set_index("run").value
+
+        tree, buffer = of("space_tree_bytes"), of("space_buffer_bytes")
+        filters, metadata = of("filter_share"), of("metadata_share")
+        options = results.campaign(self.experiment).specifications.set_index("run").engine_options
+        shares = []
+        for run in tree.index:
+            told = options[run]
+            plain = models.bloom_bits(self.false_positive_rate)
+            larger = models.bloom_bits(self.false_positive_rate, told["fanout"])
+            per_bit = filters[run] / told["bloom_bits_per_key"]
+            indexes = metadata[run] - filters[run]
+            standard = told["write_buffer_size"] + tree[run] * (indexes + per_bit * plain)
+            shares.append(buffer[run] * per_bit * (larger - plain) / standard)
+        floor = results.noise_floor(self.noise_metric, self.experiment, self.engine)
+        return Evidence(MedianInterval()(shares), self.band, None, floor)
+
+
 AnyCheck = Annotated[
     Level
     | Greater
+    | Difference
     | Trend
     | Spread
     | BestGain
@@ -629,7 +767,9 @@ AnyCheck = Annotated[
     | Extreme
     | OfModel
     | ProfileShare
-    | CompactionSize,
+    | CompactionSize
+    | CompactionBytes
+    | FilterMemory,
     Field(discriminator="function"),
 ]
 

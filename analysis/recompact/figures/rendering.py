@@ -14,8 +14,10 @@ import pandas as pd
 from recompact import tables
 from recompact.declarations import DeclarationError
 from recompact.figures.breakdown import stage_breakdown, step_breakdown
+from recompact.figures.cache import cache_over_time
 from recompact.figures.data import DATA_COLUMNS, Drawing
 from recompact.figures.declarations import EngineStyle, Figure, load_figures
+from recompact.figures.dlsm_models import bytes_by_level, update_rates
 from recompact.figures.equations import compaction_bytes_by_level, ldc_equations
 from recompact.figures.gantt import pipeline_gantt
 from recompact.figures.latency import latency_over_time, latency_percentiles
@@ -40,6 +42,8 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         adaptive_settings,
         bars_by_engine,
         bars_over_sweep,
+        bytes_by_level,
+        cache_over_time,
         compaction_bytes_by_level,
         latency_over_time,
         latency_percentiles,
@@ -55,6 +59,7 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         stage_breakdown,
         step_breakdown,
         time_by_module,
+        update_rates,
     )
 }
 

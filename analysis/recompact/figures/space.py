@@ -16,6 +16,7 @@ PARTS = {
     "in levels": "#a1c9f4",
     "frozen, in slices": "#8de5a1",
     "frozen, useless": "#d0694a",
+    "in the compaction buffer": "#ffb482",
     "pinned, being written or deleted": "#cfcfcf",
 }
 
@@ -26,18 +27,21 @@ def space_over_time(
     """Draw the bytes of tables over time as stacked areas, a panel per engine.
 
     Frozen bytes are useful where a slice still holds them, and useless where all that held them
-    has been merged but other slices keep the table (LDC III-D). Sizes are those of the paper's
-    scale. The first repetition is drawn; the data have all.
+    has been merged but other slices keep the table (LDC III-D). Tables of the compaction buffer
+    are in no level (dLSM IV-B). Sizes are those of the paper's scale. Parts that no engine has are
+    left out. The first repetition is drawn; the data have all.
     """
     (experiment,) = entry.experiments
     timeline = results.rows("timeline", experiment).dropna(subset=["live_bytes"])
-    timeline = timeline[timeline.phase == "run"].fillna({"frozen_bytes": 0, "slice_bytes": 0})
+    absent = dict.fromkeys(("frozen_bytes", "slice_bytes", "buffer_bytes"), 0)
+    timeline = _parts(timeline[timeline.phase == "run"].fillna(absent))
+    present = [name for name in PARTS if (timeline[name] > 0).any()]
     engines = [name for name in styles if name in set(timeline.engine)]
     figure, panels = style.new_figure(len(engines), width=3.6 * len(engines))
     frames = []
     for axes, engine in zip(panels, engines, strict=True):
-        parts = _parts(timeline[timeline.engine == engine])
-        for name in PARTS:
+        parts = timeline[timeline.engine == engine]
+        for name in present:
             one = parts.assign(
                 panel=engine, series=name, source="interval", unit="GiB", value=parts[name]
             )
@@ -45,9 +49,9 @@ def space_over_time(
         first = parts[parts.repetition == parts.repetition.min()]
         axes.stackplot(
             first.time_s,
-            *(first[name] for name in PARTS),
-            labels=list(PARTS),
-            colors=list(PARTS.values()),
+            *(first[name] for name in present),
+            labels=present,
+            colors=[PARTS[name] for name in present],
             linewidth=0,
         )
         axes.set_title(styles[engine].label)
@@ -68,9 +72,11 @@ def _parts(timeline: pd.DataFrame) -> pd.DataFrame:
     gibibytes = timeline.scale_factor / GIBIBYTE
     return timeline.assign(
         **{
-            "in levels": (timeline.live_bytes - timeline.frozen_bytes) * gibibytes,
+            "in levels": (timeline.live_bytes - timeline.frozen_bytes - timeline.buffer_bytes)
+            * gibibytes,
             "frozen, in slices": useful * gibibytes,
             "frozen, useless": (timeline.frozen_bytes - useful) * gibibytes,
+            "in the compaction buffer": timeline.buffer_bytes * gibibytes,
             "pinned, being written or deleted": other * gibibytes,
         }
     )

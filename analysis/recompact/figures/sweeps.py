@@ -14,7 +14,7 @@ from recompact.figures import style
 from recompact.figures.declarations import Axes, EngineStyle, Figure, Series, Sweep
 from recompact.results import MissingCell, Results
 
-UNIT_FACTORS = {"1": 1.0, "ops/s": 1.0, "us": 1.0, "ms": 1e-3, "MB/s": 1e-6}
+UNIT_FACTORS = {"1": 1.0, "ops/s": 1.0, "1/s": 1.0, "us": 1.0, "ms": 1e-3, "MB/s": 1e-6}
 UNIT_FACTORS |= {"KiB": 2.0**-10, "GiB": 2.0**-30}
 
 
@@ -127,7 +127,7 @@ def bars_by_engine(
             one = here[here.engine == engine]
             shift = (place - (len(engines) - 1) / 2) * width
             look = styles[engine]
-            _draw_bars(
+            draw_bars(
                 axes, one.assign(x=one.x + shift), width=width, label=look.label, colour=look.colour
             )
         _draw_neutral(axes, declared)
@@ -173,7 +173,7 @@ def bars_over_sweep(
         one = one.assign(x=[positions[float(x)] + shift for x in one.x])
         engine = one.engine.dropna().iloc[0]
         colour = styles[engine].colour if place == 0 else style.PALETTE[place]
-        _draw_bars(axes, one, width=width, label=series.label, colour=colour)
+        draw_bars(axes, one, width=width, label=series.label, colour=colour)
         paper = one[one.source == rows.PAPER]
         style.draw_paper(axes, list(paper.x), list(paper.value), label=None, colour=colour)
     if entry.paper_data:
@@ -249,9 +249,10 @@ def _values(results: Results, series: Series, key: str, over: str | None) -> pd.
     return values.assign(value=values.value * values.scale_factor) if series.scaled_up else values
 
 
-def _draw_bars(
+def draw_bars(
     axes: matplotlib.axes.Axes, data: pd.DataFrame, *, width: float, label: str, colour: str
 ) -> None:
+    """Draw one series as bars of its medians, with intervals and all repetitions on them."""
     medians = data[data.source == rows.MEDIAN]
     runs = data[data.source == rows.RUN]
     axes.bar(medians.x, medians.value, width=width * 0.92, color=colour, label=label, alpha=0.8)

@@ -58,6 +58,12 @@ public final class TraceClient extends DB {
   /** Text of the workload's specification. */
   public static final String PROPERTY_SPECIFICATION = "trace.specification";
 
+  /**
+   * What a key string begins with that names no key but a rank: {@link #read} it for what was
+   * written so many updates ago.
+   */
+  public static final String RECENT_PREFIX = "recent";
+
   private static final String KEY_PREFIX = "user";
   private static final long MAIN_THREAD_ID = 1;
   private static final int HASH_BYTES = 16;
@@ -121,7 +127,9 @@ public final class TraceClient extends DB {
   @Override
   public Status read(
       String table, String key, Set<String> fields, Map<String, ByteIterator> result) {
-    return append(Operation.READ, key, 0);
+    return key.startsWith(RECENT_PREFIX)
+        ? append(Operation.READ_RECENT, number(RECENT_PREFIX, key), 0)
+        : append(Operation.READ, key, 0);
   }
 
   @Override
@@ -140,26 +148,30 @@ public final class TraceClient extends DB {
   }
 
   private Status append(Operation operation, String key, int length) {
+    return append(operation, number(KEY_PREFIX, key), length);
+  }
+
+  private Status append(Operation operation, long number, int length) {
     try {
-      trace.append(operation, keyNumber(key), length);
+      trace.append(operation, number, length);
     } catch (IOException e) {
       throw cannotWrite(e);
     }
     return Status.OK;
   }
 
-  /** Parses YCSB's ordered key, {@code user} and the decimal key number. */
-  private static long keyNumber(String key) {
-    int digits = KEY_PREFIX.length();
+  /** Parses a prefix and a decimal number, as {@code user} and the key number in YCSB's keys. */
+  private static long number(String prefix, String key) {
+    int digits = prefix.length();
     // parseLong would accept a sign.
-    if (key.startsWith(KEY_PREFIX) && key.length() > digits && key.charAt(digits) >= '0') {
+    if (key.startsWith(prefix) && key.length() > digits && key.charAt(digits) >= '0') {
       try {
         return Long.parseLong(key, digits, key.length(), 10);
       } catch (NumberFormatException e) {
         // Reported below.
       }
     }
-    throw new TraceError("key '" + key + "' is not '" + KEY_PREFIX + "' and a number");
+    throw new TraceError("key '" + key + "' is not '" + prefix + "' and a number");
   }
 
   private static int valueBytes(Map<String, ByteIterator> values) {

@@ -17,7 +17,7 @@ import java.util.zip.CRC32C;
  * endian.
  *
  * <pre>
- * header   0 char[8] "RCTRACE\0"     8 u32 version (1)     12 u32 record size (16)
+ * header   0 char[8] "RCTRACE\0"     8 u32 version (2)     12 u32 record size (16)
  *         16 u64 record count       24 u64 seed            32 u64 key count (every key is below it)
  *         40 u32 CRC-32C of all record bytes               44 u32 CRC-32C of header bytes 0..43
  *         48 byte[16] first 16 bytes of the SHA-256 of the workload's specification text
@@ -26,6 +26,11 @@ import java.util.zip.CRC32C;
  *
  * <p>The length is the value's bytes for an insert or update, the number of records for a scan, and
  * 0 for a read or delete.
+ *
+ * <p>A read of a recent update, which version 1 did not have, has a rank in place of the key
+ * number: how many updates ago the key was written, 0 for the last. Which key that is, follows from
+ * the writers of the run and is known when the trace is replayed. Ranks too are below the key
+ * count.
  *
  * <p>Records go to a temporary file beside the final one. {@link #commit} writes the header and
  * renames, so the final name only ever holds a complete trace; {@link #close} without a commit
@@ -38,7 +43,8 @@ final class TraceFile implements Closeable {
     UPDATE(2),
     READ(3),
     SCAN(4),
-    DELETE(5);
+    DELETE(5),
+    READ_RECENT(6);
 
     final byte code;
 
@@ -48,7 +54,7 @@ final class TraceFile implements Closeable {
   }
 
   private static final byte[] MAGIC = "RCTRACE\0".getBytes(StandardCharsets.US_ASCII);
-  private static final int VERSION = 1;
+  private static final int VERSION = 2;
   private static final int HEADER_BYTES = 64;
   private static final int HEADER_CRC_OFFSET = 44;
   private static final int RECORD_BYTES = 16;

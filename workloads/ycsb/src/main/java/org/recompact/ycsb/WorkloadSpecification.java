@@ -28,7 +28,7 @@ import site.ycsb.workloads.CoreWorkload;
  * README.md explains each key.
  *
  * @param workloadClass {@code core} for YCSB's {@link CoreWorkload}, {@code zipf} for {@link
- *     ZipfWorkload}
+ *     ZipfWorkload}, {@code latest} for {@link LatestWorkload}
  * @param records number of records of the load
  * @param operations number of operations of the run; a read-modify-write is one operation and
  *     leaves two records in the trace
@@ -37,8 +37,13 @@ import site.ycsb.workloads.CoreWorkload;
  * @param distribution of the keys
  * @param scanLength needed if there are scans
  * @param hotspot needed by the distribution {@code hotspot}
- * @param zipfConstant needed by class {@code zipf}
+ * @param zipfConstant needed by class {@code zipf} and by distribution {@code zipfian} of class
+ *     {@code latest}
  * @param scrambled whether hot ranks are spread over the key space; by default they are
+ * @param recentFraction how many of the last updates the reads of class {@code latest} go back to,
+ *     as a share of the records; needed but by the distribution {@code keyrange}
+ * @param hotRange needed by the distributions {@code rangehot} and {@code keyrange} of class {@code
+ *     latest}
  */
 @JsonNaming(PropertyNamingStrategies.SnakeCaseStrategy.class)
 record WorkloadSpecification(
@@ -57,7 +62,9 @@ record WorkloadSpecification(
     ScanLength scanLength,
     Hotspot hotspot,
     Double zipfConstant,
-    Boolean scrambled) {
+    Boolean scrambled,
+    Double recentFraction,
+    HotRange hotRange) {
 
   WorkloadSpecification {
     scrambled = scrambled == null || scrambled;
@@ -95,11 +102,33 @@ record WorkloadSpecification(
     }
   }
 
-  private static final List<String> CLASSES = List.of("core", "zipf");
+  /**
+   * The keys from the share {@code start} of the key space on, a {@code fraction} of all, get the
+   * reads but for the proportion {@code elsewhere}.
+   */
+  record HotRange(
+      @JsonProperty(required = true) double start,
+      @JsonProperty(required = true) double fraction,
+      @JsonProperty(required = true) double elsewhere) {
+    private void check() throws WorkloadException {
+      requireFraction("hot_range.start", start);
+      requireShare("hot_range.fraction", fraction);
+      require(
+          start + fraction <= 1,
+          "hot_range.start",
+          "must leave room for hot_range.fraction, is " + start);
+      requireFraction("hot_range.elsewhere", elsewhere);
+    }
+  }
+
+  private static final List<String> CLASSES = List.of("core", "zipf", "latest");
   private static final List<String> CORE_DISTRIBUTIONS =
       List.of("uniform", "zipfian", "latest", "hotspot", "sequential", "exponential");
   private static final Map<String, String> ZIPF_GENERATORS =
       new TreeMap<>(Map.of("zipfian", "exact", "ycsb_zipfian", "ycsb"));
+  private static final List<String> LATEST_MODELS =
+      List.of("uniform", "zipfian", "rangehot", "keyrange");
+  private static final List<String> RANGE_MODELS = List.of("rangehot", "keyrange");
   private static final List<String> SCAN_DISTRIBUTIONS = List.of("uniform", "zipfian");
   private static final double PROPORTION_TOLERANCE = 1e-9;
 
@@ -133,7 +162,11 @@ record WorkloadSpecification(
 
   /** Makes the YCSB workload, to be initialised with {@link #properties}. */
   Workload newWorkload() {
-    return isZipf() ? new ZipfWorkload() : new CoreWorkload();
+    return switch (workloadClass) {
+      case "zipf" -> new ZipfWorkload();
+      case "latest" -> new LatestWorkload();
+      default -> new CoreWorkload();
+    };
   }
 
   /** Returns what the workload's {@code init} wants to know. */
@@ -156,13 +189,15 @@ record WorkloadSpecification(
       set(properties, CoreWorkload.MIN_SCAN_LENGTH_PROPERTY, scanLength.min());
       set(properties, CoreWorkload.MAX_SCAN_LENGTH_PROPERTY, scanLength.max());
     }
-    if (isZipf()) {
-      set(properties, ZipfWorkload.PROPERTY_CONSTANT, zipfConstant);
-      set(properties, ZipfWorkload.PROPERTY_GENERATOR, ZIPF_GENERATORS.get(distribution));
-      set(properties, ZipfWorkload.PROPERTY_SCRAMBLED, scrambled);
-      set(properties, ZipfWorkload.PROPERTY_DELETE_PROPORTION, delete);
-    } else {
-      set(properties, CoreWorkload.REQUEST_DISTRIBUTION_PROPERTY, distribution);
+    switch (workloadClass) {
+      case "zipf" -> {
+        set(properties, ZipfWorkload.PROPERTY_CONSTANT, zipfConstant);
+        set(properties, ZipfWorkload.PROPERTY_GENERATOR, ZIPF_GENERATORS.get(distribution));
+        set(properties, ZipfWorkload.PROPERTY_SCRAMBLED, scrambled);
+        set(properties, ZipfWorkload.PROPERTY_DELETE_PROPORTION, delete);
+      }
+      case "latest" -> setLatest(properties);
+      default -> set(properties, CoreWorkload.REQUEST_DISTRIBUTION_PROPERTY, distribution);
     }
     if (hotspot != null) {
       set(properties, CoreWorkload.HOTSPOT_DATA_FRACTION, hotspot.dataFraction());
@@ -171,8 +206,19 @@ record WorkloadSpecification(
     return properties;
   }
 
-  private boolean isZipf() {
-    return workloadClass.equals("zipf");
+  private void setLatest(Properties properties) {
+    set(properties, LatestWorkload.PROPERTY_MODEL, distribution);
+    if (recentFraction != null) {
+      set(properties, LatestWorkload.PROPERTY_RECENT_FRACTION, recentFraction);
+    }
+    if (zipfConstant != null) {
+      set(properties, ZipfWorkload.PROPERTY_CONSTANT, zipfConstant);
+    }
+    if (hotRange != null) {
+      set(properties, LatestWorkload.PROPERTY_HOT_START, hotRange.start());
+      set(properties, LatestWorkload.PROPERTY_HOT_FRACTION, hotRange.fraction());
+      set(properties, LatestWorkload.PROPERTY_ELSEWHERE, hotRange.elsewhere());
+    }
   }
 
   private void check() throws WorkloadException {
@@ -182,18 +228,34 @@ record WorkloadSpecification(
     require(operations >= 1, "operations", "must be at least 1, is " + operations);
     require(valueBytes >= 1, "value_bytes", "must be at least 1, is " + valueBytes);
     checkProportions();
-    if (isZipf()) {
-      requireOneOf("distribution", distribution, ZIPF_GENERATORS.keySet());
-      require(zipfConstant != null, "zipf_constant", "is needed by class zipf");
-      require(zipfConstant > 0, "zipf_constant", "must be positive, is " + zipfConstant);
-    } else {
-      requireOneOf("distribution", distribution, CORE_DISTRIBUTIONS);
-      require(
-          zipfConstant == null || zipfConstant == ZipfianGenerator.ZIPFIAN_CONSTANT,
-          "zipf_constant",
-          "must be " + ZipfianGenerator.ZIPFIAN_CONSTANT + " or left out in class core");
-      require(scrambled, "scrambled", "must be true or left out in class core");
+    switch (workloadClass) {
+      case "zipf" -> {
+        requireOneOf("distribution", distribution, ZIPF_GENERATORS.keySet());
+        checkZipfConstant("is needed by class zipf");
+      }
+      case "latest" -> checkLatest();
+      default -> {
+        requireOneOf("distribution", distribution, CORE_DISTRIBUTIONS);
+        require(
+            zipfConstant == null || zipfConstant == ZipfianGenerator.ZIPFIAN_CONSTANT,
+            "zipf_constant",
+            "must be " + ZipfianGenerator.ZIPFIAN_CONSTANT + " or left out in class core");
+      }
     }
+    boolean isLatest = workloadClass.equals("latest");
+    boolean isRange = isLatest && RANGE_MODELS.contains(distribution);
+    require(
+        scrambled || workloadClass.equals("zipf"),
+        "scrambled",
+        "must be true or left out but in class zipf");
+    require(
+        (recentFraction != null) == (isLatest && !distribution.equals("keyrange")),
+        "recent_fraction",
+        "goes with class latest but for the distribution keyrange, and only with it");
+    require(
+        (hotRange != null) == isRange,
+        "hot_range",
+        "goes with the distributions rangehot and keyrange of class latest, and only with them");
     require(scan == 0 || scanLength != null, "scan_length", "is needed by scans");
     if (scanLength != null) {
       scanLength.check();
@@ -205,6 +267,24 @@ record WorkloadSpecification(
     if (hotspot != null) {
       hotspot.check(records);
     }
+  }
+
+  private void checkLatest() throws WorkloadException {
+    requireOneOf("distribution", distribution, LATEST_MODELS);
+    if (distribution.equals("zipfian")) {
+      checkZipfConstant("is needed by the distribution zipfian");
+    }
+    if (recentFraction != null) {
+      requireShare("recent_fraction", recentFraction);
+    }
+    if (hotRange != null) {
+      hotRange.check();
+    }
+  }
+
+  private void checkZipfConstant(String need) throws WorkloadException {
+    require(zipfConstant != null, "zipf_constant", need);
+    require(zipfConstant > 0, "zipf_constant", "must be positive, is " + zipfConstant);
   }
 
   private void checkProportions() throws WorkloadException {
@@ -223,7 +303,14 @@ record WorkloadSpecification(
         Math.abs(sum - 1) <= PROPORTION_TOLERANCE,
         String.join(" + ", proportions.keySet()),
         "must be 1, is " + sum);
-    require(delete == 0 || isZipf(), "delete", "must be 0 in class core: YCSB's has no deletes");
+    require(
+        delete == 0 || workloadClass.equals("zipf"),
+        "delete",
+        "must be 0 but in class zipf: YCSB's core has no deletes");
+  }
+
+  private static void requireShare(String key, double value) throws WorkloadException {
+    require(value > 0 && value <= 1, key, "must be above 0 and at most 1, is " + value);
   }
 
   private static void requireFraction(String key, double value) throws WorkloadException {

@@ -14,6 +14,7 @@ import java.security.MessageDigest;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -22,50 +23,66 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.recompact.ycsb.TraceFile.Operation;
 
 /**
- * The golden trace, which the driver's and the pipeline's tests read too. After a wanted change
- * write it anew with {@code mvn test -Dtest=GoldenTraceTest -Dgolden.regenerate=true} and review
- * the difference of {@code golden.json}.
+ * The golden traces, which the driver's tests read too. After a wanted change write them anew with
+ * {@code mvn test -Dtest=GoldenTraceTest -Dgolden.regenerate=true} and review the difference of
+ * their JSON.
  */
 class GoldenTraceTest {
   private static final Path RESOURCES = Path.of("src", "test", "resources");
-  private static final Path WORKLOAD = RESOURCES.resolve("golden.workload.json");
-  private static final Path TRACE = RESOURCES.resolve("golden.trace");
-  private static final Path JSON = RESOURCES.resolve("golden.json");
+  private static final List<String> NAMES = List.of("golden", "golden_latest");
+  private static final Path TRACE = file("golden", "trace");
 
   @TempDir Path directory;
 
   @BeforeAll
   static void regenerateIfAsked() throws IOException {
     if (Boolean.getBoolean("golden.regenerate")) {
-      write(TRACE);
-      Files.writeString(JSON, json(Trace.read(TRACE)));
+      for (String name : NAMES) {
+        write(name, file(name, "trace"));
+        Files.writeString(file(name, "json"), json(Trace.read(file(name, "trace"))));
+      }
     }
   }
 
+  static List<String> names() {
+    return NAMES;
+  }
+
+  @ParameterizedTest
+  @MethodSource("names")
+  void readsBackExactly(String name) throws IOException {
+    Trace trace = Trace.read(file(name, "trace"));
+    assertEquals(new ObjectMapper().readTree(file(name, "json").toFile()), tree(trace));
+  }
+
   @Test
-  void readsBackExactly() throws IOException {
-    Trace trace = Trace.read(TRACE);
-    assertEquals(new ObjectMapper().readTree(JSON.toFile()), tree(trace));
-    Set<Operation> operations =
-        trace.entries().stream().map(Trace.Entry::operation).collect(Collectors.toSet());
+  void togetherTheyHoldEveryOperation() throws IOException {
+    Set<Operation> operations = EnumSet.noneOf(Operation.class);
+    for (String name : NAMES) {
+      Trace.read(file(name, "trace")).entries().forEach(entry -> operations.add(entry.operation()));
+    }
     assertEquals(EnumSet.allOf(Operation.class), operations);
   }
 
-  @Test
-  void isWrittenAgainByteForByte() throws IOException {
+  @ParameterizedTest
+  @MethodSource("names")
+  void isWrittenAgainByteForByte(String name) throws IOException {
     Path again = directory.resolve("again.trace");
-    write(again);
-    assertArrayEquals(Files.readAllBytes(TRACE), Files.readAllBytes(again));
+    write(name, again);
+    assertArrayEquals(Files.readAllBytes(file(name, "trace")), Files.readAllBytes(again));
   }
 
-  @Test
-  void namesItsSpecification() throws Exception {
-    byte[] sha256 = MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(WORKLOAD));
+  @ParameterizedTest
+  @MethodSource("names")
+  void namesItsSpecification(String name) throws Exception {
+    byte[] workload = Files.readAllBytes(file(name, "workload.json"));
+    byte[] sha256 = MessageDigest.getInstance("SHA-256").digest(workload);
     String hash = HexFormat.of().formatHex(Arrays.copyOf(sha256, 16));
-    assertEquals(hash, Trace.read(TRACE).specificationHash());
+    assertEquals(hash, Trace.read(file(name, "trace")).specificationHash());
   }
 
   @ParameterizedTest
@@ -98,11 +115,15 @@ class GoldenTraceTest {
     assertTrue(error.getMessage().contains(problem), error.getMessage());
   }
 
-  private static void write(Path file) {
+  private static Path file(String name, String ending) {
+    return RESOURCES.resolve(name + "." + ending);
+  }
+
+  private static void write(String name, Path file) {
     int status =
         TraceWriter.execute(
             "--spec",
-            WORKLOAD.toString(),
+            file(name, "workload.json").toString(),
             "--phase",
             "run",
             "--seed",

@@ -20,7 +20,7 @@ record Trace(long seed, long keyCount, String specificationHash, List<Entry> ent
   /**
    * Reads and checks a trace.
    *
-   * @throws IOException if the file is no complete, intact trace of version 1; the message names
+   * @throws IOException if the file is no complete, intact trace of version 2; the message names
    *     the file
    */
   static Trace read(Path file) throws IOException {
@@ -30,7 +30,7 @@ record Trace(long seed, long keyCount, String specificationHash, List<Entry> ent
     String magic = new String(bytes, 0, 8, StandardCharsets.US_ASCII);
     require(magic.equals("RCTRACE\0"), file, "bad magic");
     require(crc32c(bytes, 0, 44) == trace.getInt(44), file, "header checksum mismatch");
-    require(trace.getInt(8) == 1, file, "version " + trace.getInt(8));
+    require(trace.getInt(8) == 2, file, "version " + trace.getInt(8));
     require(trace.getInt(12) == 16, file, "record size " + trace.getInt(12));
     require(bytes.length == 64 + 16 * trace.getLong(16), file, "truncated");
     require(crc32c(bytes, 64, bytes.length - 64) == trace.getInt(40), file, "checksum mismatch");
@@ -44,6 +44,7 @@ record Trace(long seed, long keyCount, String specificationHash, List<Entry> ent
             case 3 -> Operation.READ;
             case 4 -> Operation.SCAN;
             case 5 -> Operation.DELETE;
+            case 6 -> Operation.READ_RECENT;
             default -> throw new IOException(file + ": unknown operation at byte " + offset);
           };
       entries.add(new Entry(operation, trace.getLong(offset), trace.getInt(offset + 8)));

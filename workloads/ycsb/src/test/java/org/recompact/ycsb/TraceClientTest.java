@@ -62,6 +62,7 @@ class TraceClientTest {
     assertEquals(Status.OK, client.read("usertable", "user3", null, new HashMap<>()));
     assertEquals(Status.OK, client.scan("usertable", "user4", 200, null, new Vector<>()));
     assertEquals(Status.OK, client.delete("usertable", "user2147483648"));
+    assertEquals(Status.OK, client.read("usertable", "recent12", null, new HashMap<>()));
     client.cleanup();
 
     Trace trace = Trace.read(file);
@@ -71,7 +72,8 @@ class TraceClientTest {
             new Trace.Entry(Operation.UPDATE, 7, 100),
             new Trace.Entry(Operation.READ, 3, 0),
             new Trace.Entry(Operation.SCAN, 4, 200),
-            new Trace.Entry(Operation.DELETE, 2147483648L, 0)),
+            new Trace.Entry(Operation.DELETE, 2147483648L, 0),
+            new Trace.Entry(Operation.READ_RECENT, 12, 0)),
         trace.entries());
     assertEquals(2147483649L, trace.keyCount());
     assertEquals("18446744073709551615", Long.toUnsignedString(trace.seed()));
@@ -117,6 +119,21 @@ class TraceClientTest {
     client.init();
     TraceError error = assertThrows(TraceError.class, () -> client.delete("usertable", key));
     assertTrue(error.getMessage().contains("'" + key + "'"), error.getMessage());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"recent", "recent-1", "recent 1", "recentx"})
+  void anUnparsableRankIsAnError(String key) {
+    client.init();
+    TraceError error =
+        assertThrows(TraceError.class, () -> client.read("usertable", key, null, new HashMap<>()));
+    assertTrue(error.getMessage().contains("'" + key + "' is not 'recent'"), error.getMessage());
+  }
+
+  @Test
+  void onlyAReadTakesARank() {
+    client.init();
+    assertThrows(TraceError.class, () -> client.delete("usertable", "recent1"));
   }
 
   @Test

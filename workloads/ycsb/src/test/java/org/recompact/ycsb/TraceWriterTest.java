@@ -48,7 +48,11 @@ class TraceWriterTest {
     "core, sequential",
     "core, exponential",
     "zipf, zipfian",
-    "zipf, ycsb_zipfian"
+    "zipf, ycsb_zipfian",
+    "latest, uniform",
+    "latest, zipfian",
+    "latest, rangehot",
+    "latest, keyrange"
   })
   void bytesFollowFromSpecificationAndSeed(String workloadClass, String distribution)
       throws IOException {
@@ -62,7 +66,7 @@ class TraceWriterTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"core", "zipf"})
+  @ValueSource(strings = {"core", "zipf", "latest"})
   void theLoadInsertsEveryKeyInOrder(String workloadClass) throws IOException {
     specify(workloadClass, "zipfian", "\"read\": 1");
     Trace trace = Trace.read(write("load", "1"));
@@ -281,8 +285,23 @@ class TraceWriterTest {
         specification,
         String.format(
             "{\"id\": \"test\", \"class\": \"%s\", \"records\": %d, \"operations\": %d,"
-                + " \"value_bytes\": 1000, \"distribution\": \"%s\", \"zipf_constant\": 0.99, %s}",
-            workloadClass, RECORDS, OPERATIONS, distribution, mix));
+                + " \"value_bytes\": 1000, \"distribution\": \"%s\", \"zipf_constant\": 0.99, %s%s}",
+            workloadClass,
+            RECORDS,
+            OPERATIONS,
+            distribution,
+            workloadClass.equals("latest") ? ofLatest(distribution) : "",
+            mix));
+  }
+
+  private static String ofLatest(String distribution) {
+    String recent = "\"recent_fraction\": 0.01, ";
+    String range = "\"hot_range\": {\"start\": 0.5, \"fraction\": 0.1, \"elsewhere\": 0.02}, ";
+    return switch (distribution) {
+      case "rangehot" -> recent + range;
+      case "keyrange" -> range;
+      default -> recent;
+    };
   }
 
   private Path write(String phase, String seed) {
@@ -318,7 +337,7 @@ class TraceWriterTest {
     return switch (entry.operation()) {
       case INSERT, UPDATE -> entry.length() == 1000;
       case SCAN -> entry.length() >= 1 && entry.length() <= 200;
-      case READ, DELETE -> entry.length() == 0;
+      case READ, READ_RECENT, DELETE -> entry.length() == 0;
     };
   }
 

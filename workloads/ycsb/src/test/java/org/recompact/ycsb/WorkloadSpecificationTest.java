@@ -21,6 +21,16 @@ class WorkloadSpecificationTest {
       """;
   private static final String ZIPF =
       CORE.replace("core", "zipf").replace("\"uniform\", \"scan", "\"zipfian\", \"scan");
+  private static final String RANGE_HOT =
+      CORE.replace("core", "latest")
+          .replace("\"uniform\", \"scan", "\"rangehot\", \"scan")
+          .replace(
+              "0.99",
+              "0.99, \"recent_fraction\": 0.125, \"hot_range\": {\"start\": 0.5, \"fraction\": 0.25, \"elsewhere\": 0.02}");
+  private static final String LATEST =
+      CORE.replace("core", "latest")
+          .replace("\"uniform\", \"scan", "\"zipfian\", \"scan")
+          .replace("0.99", "0.9, \"recent_fraction\": 0.125");
   private static final String HOTSPOT =
       CORE.replace(
           "\"uniform\", \"scan",
@@ -46,6 +56,24 @@ class WorkloadSpecificationTest {
     assertEquals("5.0", properties.getProperty(ZipfWorkload.PROPERTY_CONSTANT));
     assertEquals("false", properties.getProperty(ZipfWorkload.PROPERTY_SCRAMBLED));
     assertEquals("exact", properties.getProperty(ZipfWorkload.PROPERTY_GENERATOR));
+  }
+
+  @Test
+  void latestBecomesItsProperties() throws WorkloadException {
+    Properties properties = WorkloadSpecification.parse(LATEST).properties();
+    assertEquals("zipfian", properties.getProperty(LatestWorkload.PROPERTY_MODEL));
+    assertEquals("0.9", properties.getProperty(ZipfWorkload.PROPERTY_CONSTANT));
+    assertEquals("0.125", properties.getProperty(LatestWorkload.PROPERTY_RECENT_FRACTION));
+    assertEquals(null, properties.getProperty("requestdistribution"));
+  }
+
+  @Test
+  void rangeHotBecomesItsProperties() throws WorkloadException {
+    Properties properties = WorkloadSpecification.parse(RANGE_HOT).properties();
+    assertEquals("rangehot", properties.getProperty(LatestWorkload.PROPERTY_MODEL));
+    assertEquals("0.5", properties.getProperty(LatestWorkload.PROPERTY_HOT_START));
+    assertEquals("0.25", properties.getProperty(LatestWorkload.PROPERTY_HOT_FRACTION));
+    assertEquals("0.02", properties.getProperty(LatestWorkload.PROPERTY_ELSEWHERE));
   }
 
   @Test
@@ -85,6 +113,8 @@ class WorkloadSpecificationTest {
         "\"max\": 200             | \"max\": 5, \"min\": 0 | scan_length.min",
         "\"max\": 200             | \"max\": 5, \"med\": 3 | scan_length.med",
         "\"scan_length\": {\"distribution\": \"uniform\", \"max\": 200}, | `` | scan_length",
+        "0.99                     | 0.99, \"recent_fraction\": 0.1 | recent_fraction",
+        "0.99 | 0.99, \"hot_range\": {\"start\": 0, \"fraction\": 1, \"elsewhere\": 0} | hot_range",
       })
   void aWrongKeyOfCoreIsNamed(String part, String replacement, String key) {
     assertNames(key, CORE, part, replacement);
@@ -101,6 +131,44 @@ class WorkloadSpecificationTest {
       })
   void aWrongKeyOfZipfIsNamed(String part, String replacement, String key) {
     assertNames(key, ZIPF, part, replacement);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "\"zipfian\", \"scan      | \"hotspot\", \"scan  | distribution",
+        "\"zipf_constant\": 0.9, | ``                    | zipf_constant",
+        "0.9,                     | -1,                   | zipf_constant",
+        "0.125                    | 0                     | recent_fraction",
+        "0.125                    | 1.5                   | recent_fraction",
+        "\"zipfian\", \"scan      | \"rangehot\", \"scan | hot_range",
+        "0.9, \"recent_fraction\": 0.125 | 0.9             | recent_fraction",
+        "true                     | false                 | scrambled",
+        "\"update\": 0.7, \"insert\": 0 | \"update\": 0, \"delete\": 0.7 | delete",
+      })
+  void aWrongKeyOfLatestIsNamed(String part, String replacement, String key) {
+    assertNames(key, LATEST, part, replacement);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "0.25     | 0                      | hot_range.fraction",
+        "0.25     | 0.6                    | hot_range.start",
+        "0.5      | -0.5                   | hot_range.start",
+        "0.02     | 2                      | hot_range.elsewhere",
+        "\"start\" | \"begin\": 1, \"start\" | hot_range.begin",
+        "rangehot | uniform                | hot_range",
+        "rangehot | keyrange               | recent_fraction",
+        "\"recent_fraction\": 0.125, | `` | recent_fraction",
+        "\"start\": 0.5, | ``             | hot_range.start",
+      })
+  void aWrongKeyOfTheHotRangeIsNamed(String part, String replacement, String key) {
+    assertNames(key, RANGE_HOT, part, replacement);
   }
 
   @ParameterizedTest

@@ -1,0 +1,107 @@
+"""How well the block cache serves gets over time: what timeline.csv tells of one phase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+# A correlation of neighbouring intervals that chance reaches in one of forty phases, times the
+# square root of their number.
+CHANCE = 2.0
+
+
+def seconds(intervals: pd.DataFrame) -> pd.Series[float]:
+    """Tell how long each interval of one phase of one run is."""
+    return intervals.time_s.diff().fillna(intervals.time_s)
+
+
+def hit_ratio(intervals: pd.DataFrame) -> pd.Series[float]:
+    """Tell the share of the block reads of users that the block cache serves, per interval.
+
+    Parameters
+    ----------
+    intervals : DataFrame
+        Rows of timeline.csv.
+
+    Returns
+    -------
+    Series
+        In 0..1; intervals without block reads, and engines that count none, have none.
+    """
+    looked_at = intervals.block_cache_hits + intervals.block_cache_misses
+    return (intervals.block_cache_hits / looked_at.where(looked_at > 0)).dropna()
+
+
+def read_rate(intervals: pd.DataFrame) -> pd.Series[float]:
+    """Tell the reads per second of each interval of one phase of one run."""
+    lasted = seconds(intervals)
+    return (intervals.reads / lasted.where(lasted > 0)).dropna()
+
+
+def period_s(ratio: pd.Series[float], spacing_s: float) -> float | None:
+    """Tell the period of a hit ratio that rises and falls: four quarters of its wave.
+
+    A quarter is the lag at which the autocorrelation first reaches zero, between two lags in
+    proportion. Unlike the distance of two peaks it is told by a phase that sees one wave only, as
+    that of dLSM may be (DLSM-C10).
+
+    Parameters
+    ----------
+    ratio : Series
+        The ratio per interval, in order of time.
+    spacing_s : float
+        Length of an interval in seconds.
+
+    Returns
+    -------
+    float or None
+        The period in seconds; None if neighbouring intervals are not more alike than by chance, or
+        the ratio never turns.
+    """
+    values = ratio.to_numpy() - ratio.mean()
+    power = float(values @ values)
+    if len(values) < 3 or power == 0:
+        return None
+    lags = range(len(values) - 1)
+    correlation = np.array([values[lag:] @ values[: len(values) - lag] for lag in lags]) / power
+    if correlation[1] < CHANCE / np.sqrt(len(values)):
+        return None
+    below = np.flatnonzero(correlation <= 0)
+    if below.size == 0:
+        return None
+    last, first = correlation[below[0] - 1], correlation[below[0]]
+    quarter = below[0] - 1 + last / (last - first)
+    return float(4 * quarter * spacing_s)
+
+
+def cache_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yield how the hit ratio of a phase swings, and what reads reach while compactions go on.
+
+    The last interval is cut short by the end of the phase and left out. ``hit_ratio_std``,
+    ``_min`` and ``_max`` are over the intervals, ``_period_s`` see `period_s`. For a phase without
+    writes, ``_compacting`` metrics are of the intervals up to the last in which the device wrote:
+    until compactions are done (dLSM Fig. 13). ``read_latency_interval_mean_us`` counts each
+    interval alike, not each read (E36).
+    """
+    whole = intervals.iloc[:-1]
+    read = whole[whole.reads > 0]
+    if not read.empty:
+        yield "read_latency_interval_mean_us", float(read.mean_read_latency_us.mean())
+    ratio = hit_ratio(whole)
+    if len(ratio) > 1:
+        yield "hit_ratio_std", float(ratio.std())
+        yield "hit_ratio_min", float(ratio.min())
+        yield "hit_ratio_max", float(ratio.max())
+        period = period_s(ratio, float(seconds(whole).mean()))
+        if period is not None:
+            yield "hit_ratio_period_s", period
+    wrote = np.flatnonzero(whole.device_write_bytes > 0)
+    if whole.writes.sum() == 0 and wrote.size > 0:
+        compacting = whole.iloc[: wrote[-1] + 1]
+        hits, misses = compacting.block_cache_hits.sum(), compacting.block_cache_misses.sum()
+        if hits + misses > 0:
+            yield "hit_ratio_compacting", float(hits / (hits + misses))
+        lasted = float(seconds(compacting).sum())
+        yield "read_throughput_compacting_ops_s", float(compacting.reads.sum()) / lasted
