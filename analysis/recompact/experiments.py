@@ -28,6 +28,7 @@ OptionName = Literal[
     "compute_threads",
     "expand_inputs",
     "fanout",
+    "filter_base_lg",
     "flush_to_l0_only",
     "frozen_bytes_limit_percent",
     "frozen_table_useless_percent",

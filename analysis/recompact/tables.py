@@ -493,11 +493,13 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
 
     ``hit_ratio`` is of the blocks that users look at; ``disk_accesses_per_get`` are those that the
     block cache does not have. ``upper_tables_per_get`` leaves out one filter, that of the last
-    level, where most gets of a full tree end. ``files_per_scan`` are the tables that a user's
-    iterator touches. ``metadata_share`` is what tables hold beside their data blocks, indexes and
-    filters, as compactions tell that find no block in the cache. ``turnovers`` is how often level 1
-    was rewritten; ``upper_tree_share`` is of the bytes in levels, those above the last one that has
-    data. Gets are those of all streams of a phase. A ratio whose parts are absent is left out.
+    level, where most gets of a full tree end. ``filter_error_rate`` is of the filters asked for a
+    key that they do not cover, those that say otherwise. ``files_per_scan`` are the tables that a
+    user's iterator touches. ``metadata_share`` is what tables hold beside their data blocks,
+    indexes and filters, as compactions tell that find no block in the cache. ``turnovers`` is how
+    often level 1 was rewritten; ``upper_tree_share`` is of the bytes in levels, those above the
+    last one that has data. Gets are those of all streams of a phase. A ratio whose parts are absent
+    is left out.
     """
     yield from stream_metrics(phase)
     yield from phase.counters.items()
@@ -526,6 +528,8 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
         count["blocks_looked_at"] = hits + misses
     if "bloom_checks" in count and "gets" in count:
         count["upper_bloom_checks"] = max(count["bloom_checks"] - count["gets"], 0)
+    if "bloom_negatives" in count and "bloom_false_positives" in count:
+        count["keys_not_there"] = count["bloom_negatives"] + count["bloom_false_positives"]
     if "compaction_bytes_read" in count and "compaction_block_read_bytes" in count:
         data = count["compaction_block_read_bytes"]
         count["metadata_bytes"] = max(count["compaction_bytes_read"] - data, 0)
@@ -550,6 +554,7 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
         "filter_bytes_per_sstable": (["filter_bytes_written"], "sstables_written"),
         "tables_per_get": (["bloom_checks"], "gets"),
         "upper_tables_per_get": (["upper_bloom_checks"], "gets"),
+        "filter_error_rate": (["bloom_false_positives"], "keys_not_there"),
         "blocks_per_get": (["blocks_looked_at"], "gets"),
         "disk_accesses_per_get": (["block_cache_misses"], "gets"),
         "buffer_get_share": (["gets_from_buffer"], "gets"),

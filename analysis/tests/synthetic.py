@@ -34,6 +34,8 @@ STYLES |= {
     "dlsm": EngineStyle("dLSM", "#de8f05", "D"),
     "dlsm_tree_filters": EngineStyle("dLSM, tree's filters first", "#029e73", "^"),
     "dlsm_trimmed": EngineStyle("dLSM, trimmed", "#d55e00", "v"),
+    "two_phase_table_filters": EngineStyle("LSM (two-phase), tables' filters", "#56b4e9", "d"),
+    "dlsm_table_filters": EngineStyle("dLSM, tables' filters", "#ece133", "D"),
     "stepped_merge": EngineStyle("SM (stepped merge)", "#cc78bc", "P"),
 }
 LDC_THRESHOLD = 10
@@ -51,8 +53,9 @@ STEPS = {
 DEVICE_STEPS = {"sata_ssd": (1230, 1520), "hdd_7200": (5210, 2130), "memory": (40, 40)}
 TREES = {"leveldb": "3f9a1c52", "leveldb_checked": "3f9a1c52", "pristine": "77e0b1d4"}
 TREES |= dict.fromkeys(PIPELINES, "ab12cd34")
-TREES |= dict.fromkeys(("two_phase", "dlsm", "dlsm_tree_filters", "dlsm_trimmed"), "d15e0b0f")
-TREES |= {"stepped_merge": "57e99ed0"}
+DLSM_TREES = ("two_phase", "dlsm", "dlsm_tree_filters", "dlsm_trimmed")
+DLSM_TREES += ("two_phase_table_filters", "dlsm_table_filters")
+TREES |= dict.fromkeys(DLSM_TREES, "d15e0b0f") | {"stepped_merge": "57e99ed0"}
 TREES |= {"ldc": "5d1c0a77", "ldc_adaptive": "5d1c0a77", "ldc_release": "5d1c0a77"}
 DEVICES: dict[str, dict[str, Any]] = {
     "memory": {"id": "memory", "kind": "memory"},
@@ -89,7 +92,7 @@ class Reads:
     rate: float
 
 
-DLSM_ENGINES = ("two_phase", "dlsm", "dlsm_tree_filters", "dlsm_trimmed", "stepped_merge")
+DLSM_ENGINES = (*DLSM_TREES, "stepped_merge")
 DLSM_READS = {
     "LATEST-RANGEHOT": {
         "read_only": Reads(0.965, 0.004, 4, 3400),
@@ -116,6 +119,8 @@ DLSM_COSTS = {
     "dlsm": (16, 1.02, 6.1, 19.8, 24),
     "dlsm_tree_filters": (5, 1.004, 6.1, 19.8, 24),
     "dlsm_trimmed": (12, 1.015, 6.1, 19.8, 24),
+    "two_phase_table_filters": (3.9, 1, 6, 20, 24),
+    "dlsm_table_filters": (16, 1.001, 6.1, 19.8, 24),
     "stepped_merge": (22, 1.05, 26.4, 5.5, 4),
 }
 # Levels with data, in S_1, and what is merged with a byte that enters one.
@@ -124,6 +129,7 @@ TWO_PARTS = ({1: 0.5, 2: 0.5, 3: 5, 4: 5, 5: 89}, {1: 5, 3: 5, 5: 10})
 STEPPED = ({1: 1, 2: 10, 3: 89}, {1: 0, 2: 0, 3: 10})
 DLSM_LEVELS = dict.fromkeys(DLSM_ENGINES, TWO_PARTS)
 DLSM_LEVELS |= {"leveldb": LEVELED, "stepped_merge": STEPPED}
+OTHER_READINGS = ("LATEST-RANGEHOT-FEW", "LATEST-RANGEHOT-MANY", "LATEST-KEYRANGE")
 BUFFER_SHARE = 0.085  # of the tree
 PROFILE = {
     ("compaction", "DoCompactionWork"): 0.33,
@@ -349,22 +355,22 @@ class Campaign:
 
     def _dlsm_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield dLSM's experiments, each of which begins with a tree that is there."""
-        disks, four = "hdd_15k_raid0", DLSM_ENGINES[:4]
+        disks, both = "hdd_15k_raid0", DLSM_TREES[:2]
         for name, workload in (
             ("rangehot", "LATEST-RANGEHOT"),
             ("zipfian", "LATEST-ZIPFIAN"),
             ("uniform", "LATEST-UNIFORM"),
         ):
             point, reads = {"workload": workload}, DLSM_READS[workload]
-            for engine in four:
-                seen = reads.get(engine, reads["dlsm"])
+            for engine in DLSM_TREES:
+                seen = reads["two_phase" if engine.startswith("two_phase") else "dlsm"]
                 phases = [self._dlsm_reads(phase, engine, seen) for phase in ("warmup", "run")]
                 yield f"dlsm_{name}", point, engine, disks, phases
             alone = self._dlsm_reads("run", "two_phase", reads["read_only"], compacting=0)
             yield f"dlsm_{name}_read_only", point, "two_phase", disks, [alone]
         hot = {"workload": "LATEST-RANGEHOT"}
         reads = DLSM_READS["LATEST-RANGEHOT"]
-        for engine in four[:2]:
+        for engine in both:
             slow = Reads(reads[engine].hit, reads[engine].swing, 10, 200)
             yield "dlsm_open_loop", hot, engine, disks, [self._dlsm_reads("run", engine, slow)]
             hit, rate = (0.6, 900) if engine == "two_phase" else (0.93, 1900)
@@ -373,13 +379,22 @@ class Campaign:
             for workload in ("C", "RO"):
                 other = self._dlsm_reads("run", engine, Reads(0.3, 0.02, 5, 260))
                 yield "dlsm_other", {"workload": workload}, engine, disks, [other]
+            seen = Reads(0.8, 0.02, 5, 900)
+            for workload in OTHER_READINGS[-1:] if self.thin else OTHER_READINGS:
+                other = self._dlsm_reads("run", engine, seen)
+                yield "dlsm_readings", {"workload": workload}, engine, disks, [other]
+                if engine == "two_phase":
+                    other = self._dlsm_reads("run", engine, seen, compacting=0)
+                    yield "dlsm_readings_read_only", {"workload": workload}, engine, disks, [other]
             for size in (10,) if self.thin else (5, 10):
                 before = self._dlsm_ranges("before", engine, size)
                 compact = self._settle(before) | {"name": "compact", "kind": "compact_range"}
                 after = self._dlsm_ranges("after", engine, size, faster=2)
                 phases = [before, compact, after]
                 yield "dlsm_settled_ranges", {"query_mb": size}, engine, disks, phases
-        for engine in ("two_phase", "dlsm", "dlsm_tree_filters", "stepped_merge"):
+        for engine in DLSM_ENGINES:
+            if engine == "dlsm_trimmed":
+                continue
             uncached = self._dlsm_reads("run", engine, Reads(0.005, 0, 1, 90000), compacting=0)
             yield "dlsm_uncached", {"workload": "RO"}, engine, "memory", [uncached]
         for engine in ("two_phase", "dlsm", "stepped_merge"):
@@ -502,6 +517,8 @@ class Campaign:
             "compaction_bytes_read": max(tables - written, 0),
             "compaction_block_read_bytes": 0.9907 * max(tables - written, 0),
             "bloom_checks": gets * self._around(asked, 0.05),
+            "bloom_negatives": gets * (asked - 1) * (0.999 if "table" in engine else 0.96),
+            "bloom_false_positives": gets * (asked - 1) * (0.001 if "table" in engine else 0.04),
             "block_cache_hits": blocks * hit,
             "block_cache_misses": blocks * (1 - hit),
             "cache_invalidated_blocks": self._around(lost) * phase["duration_s"] * (written > 0),

@@ -68,6 +68,12 @@ def test_the_last_interval_does_not_count():
     assert metrics["hit_ratio_std"] == pytest.approx(0.2 / 2**0.5)
 
 
+def test_each_interval_counts_alike_for_the_mean_over_time():
+    intervals = timeline(block_cache_hits=[99, 0, 0], block_cache_misses=[1, 10, 0])
+    metrics = dict(cache_metrics(intervals))
+    assert metrics["hit_ratio_interval_mean"] == pytest.approx(0.99 / 2)
+
+
 def test_each_interval_counts_alike_for_the_mean_of_means():
     intervals = timeline(reads=[1, 99, 0, 1], mean_read_latency_us=[100, 1, 0, 7])
     assert dict(cache_metrics(intervals))["read_latency_interval_mean_us"] == 50.5

@@ -374,7 +374,8 @@ def test_hit_ratio_and_rate_stand_beside_those_of_the_paper(drawings, directorie
     assert paper.to_dict() == {"hit ratio": 0.91, "read throughput": 2900}
     ours = data[(data.source == MEDIAN) & (data.series == "dLSM")].set_index("panel").value
     results = Results.load(directories["small"])
-    for panel, metric in (("hit ratio", "hit_ratio"), ("read throughput", "throughput_ops_s")):
+    metrics = {"hit ratio": "hit_ratio_interval_mean", "read throughput": "throughput_ops_s"}
+    for panel, metric in metrics.items():
         measured = results.select("dlsm_zipfian", metric, engines=["dlsm"]).value
         assert ours[panel] == measured.median()
     baseline = data[(data.source == MEDIAN) & (data.series == "read only")]

@@ -420,8 +420,10 @@ def test_a_reader_and_the_writer_beside_it_do_not_share_their_numbers(copy):
 def test_gets_of_a_stream_beside_count_for_what_counters_tell(copy):
     run = run_of(copy, "dlsm_low_reads", engine="two_phase")
     changes = {"bloom_checks": 16000, "block_cache_hits": 1000, "block_cache_misses": 3400}
+    changes |= {"bloom_negatives": 11640, "bloom_false_positives": 360}
     change_phase(copy, run, lambda phase: phase["counters"].update(changes))
     metrics = metrics_of(build(copy), run)
+    assert metrics.filter_error_rate == 0.03
     assert metrics_of(build(copy), run, "run.reader").operations == 4000
     assert metrics.tables_per_get == 4
     assert metrics.upper_tables_per_get == 3

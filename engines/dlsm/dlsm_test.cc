@@ -390,6 +390,26 @@ TEST_F(DlsmTest, FiltersOfTheTreeSpareTablesOfTheBuffer) {
   }
 }
 
+TEST_F(DlsmTest, OneFilterForATableErrsLess) {
+  const std::unique_ptr<const FilterPolicy> filter(NewBloomFilterPolicy(15));
+  options_.filter_policy = filter.get();
+  MakeLargeTables();
+  std::vector<int> even;
+  for (int key = 2; key <= 400; key += 2) even.push_back(key);
+  uint64_t errors[2];
+  for (const bool of_tables : {false, true}) {
+    DestroyDB(path_, options_);
+    if (of_tables) options_.filter_base_lg = 40;
+    Open();
+    Load(even);
+    for (int key = 3; key < 400; key += 2) EXPECT_EQ(Get(key), "none");
+    errors[of_tables] = Ticker("bloom_false_positives");
+    for (const int key : even) EXPECT_EQ(Get(key), Large('a'));
+    db_.reset();
+  }
+  EXPECT_GT(errors[false], 10 * errors[true]);
+}
+
 TEST_F(DlsmTest, TablesThatNobodyReadsAreTrimmed) {
   options_.buffer_trim = true;
   Open();

@@ -19,6 +19,7 @@ const std::map<std::string, OptionSetter>& EngineOptionFields() {
       {"event_log_path", &SetField<std::string, &Options::event_log_path>},
       {"expand_inputs", &SetField<bool, &Options::expand_inputs>},
       {"fanout", &SetField<int, &Options::fanout>},
+      {"filter_base_lg", &SetField<int, &Options::filter_base_lg>},
       {"flush_to_l0_only", &SetField<bool, &Options::flush_to_l0_only>},
       {"frozen_bytes_limit_percent",
        &SetField<int, &Options::frozen_bytes_limit_percent>},

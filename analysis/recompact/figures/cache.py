@@ -18,7 +18,7 @@ READ_ONLY = "read only"
 MEAN = "mean"
 # Panel -> metric of the whole phase, its unit, and the value of an interval.
 PANELS: dict[str, tuple[str, str, Callable[[pd.DataFrame], pd.Series[float]]]] = {
-    RATIO: ("hit_ratio", "1", hit_ratio),
+    RATIO: ("hit_ratio_interval_mean", "1", hit_ratio),
     RATE: ("throughput_ops_s", "ops/s", read_rate),
 }
 
@@ -29,8 +29,8 @@ def cache_over_time(
     """Draw hit ratio and reads per second per interval, a line per repetition.
 
     The lines are those of the entry's engine in its first experiment; of a second experiment, which
-    is the baseline, all are drawn in grey. The legend tells the means of the whole phase; dashed
-    lines stand at those that the paper states.
+    is the baseline, all are drawn in grey. The legend tells means, of the hit ratio that over time;
+    dashed lines stand at those that the paper states.
     """
     experiment, *baselines = entry.experiments
     look = styles[entry.engine]

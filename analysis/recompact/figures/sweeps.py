@@ -17,6 +17,9 @@ from recompact.results import MissingCell, Results
 UNIT_FACTORS = {"1": 1.0, "ops/s": 1.0, "1/s": 1.0, "us": 1.0, "ms": 1e-3, "MB/s": 1e-6}
 UNIT_FACTORS |= {"KiB": 2.0**-10, "GiB": 2.0**-30}
 
+# Of a legend beside several panels, inches.
+LEGEND_WIDTH = 1.8
+
 
 def sweep_of(entry: Figure) -> Sweep:
     """Get the sweep of a figure that must have one."""
@@ -115,9 +118,10 @@ def bars_by_engine(
         for name in sweep.order or sorted(measured, key=lambda name: measured[name])
         if name in measured
     ]
-    figure, panels = style.new_figure(
-        len(sweep.axes), width=max(6.5, len(sweep.axes) * max(2.6, 1.2 + 0.55 * len(names)))
-    )
+    width = max(6.5, len(sweep.axes) * max(2.6, 1.2 + 0.55 * len(names)))
+    if len(sweep.axes) > 1:
+        width += LEGEND_WIDTH
+    figure, panels = style.new_figure(len(sweep.axes), width=width)
     for axes, declared in zip(panels, sweep.axes, strict=True):
         here = data[(data.panel == declared.label) & data.x.astype(str).isin(names)]
         here = here.assign(x=[names.index(str(x)) for x in here.x])
@@ -143,7 +147,11 @@ def bars_by_engine(
         axes.set_xlabel(sweep.label)
         axes.set_ylabel(_axis_label(declared.label, declared.unit))
     # Every panel has the engines of the first, or all but one of them.
-    panels[0].legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
+    handles, labels = panels[0].get_legend_handles_labels()
+    if len(panels) == 1:
+        panels[0].legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
+    else:
+        figure.legend(handles, labels, loc="outside right upper")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
 

@@ -45,17 +45,19 @@ import site.ycsb.workloads.CoreWorkload;
  * uniform reads, but does not follow from it.
  *
  * <p><b>RangeHot</b>: "a key range of recent data, about 10% of the entire key space". A tenth of
- * 100 GB, 20 times the cache of 500 MB, cannot give 96 % of hits; a tenth of the newest 5 % is as
- * large as the cache (E33). So hot are the last updates of a range that has a tenth of the keys, as
- * many of them as 0.95 of the cache's bytes can hold: 4.75 % of the records, times a tenth. Ranks
- * count updates of the range only, which the driver is told ({@code recent_keys}). The hit ratio is
- * a result and sets nothing here. In Fig. 13 compactions, which go through a level in the order of
- * its keys, come to the range 200 s after they began and are through after 600 s; hence the place
- * of the range.
+ * 100 GB, 20 times the cache of 500 MB, cannot give the 96 % of hits that the paper has without
+ * updates (E33). So hot are the last updates of a range that has a tenth of the keys: as many as
+ * lie in blocks that fill 0.95 of the cache. Of R recent updates the last S_1 are in level 1, where
+ * all is recent; of the others each pair of a full level 2 is one with probability s = (R - S_1) /
+ * S_2, and a block with four pairs has one with 1 - (1 - s)^4. A tenth of S_1 + (1 - (1 - s)^4) S_2
+ * is 0.95 of the cache for R = 2.1 % of the records. Ranks count updates of the range only, which
+ * the driver is told ({@code recent_keys}). In Fig. 13 compactions, which go through a level in the
+ * order of its keys, come to the range 200 s after they began and are through after 600 s; hence
+ * the place of the range.
  *
- * <p><b>Key range</b> is the other reading, that of the scripts of the authors' later work: a
- * contiguous range of as many keys, whether they were written lately or not. Most of what it reads
- * is in the last level.
+ * <p><b>Key range</b> is another reading, that of the scripts of the authors' later work: a
+ * contiguous range of as many keys as 0.95 of the cache can hold, whether they were written lately
+ * or not. Most of what it reads is in the last level.
  *
  * <p>A few reads of both go anywhere, as in these scripts. Key numbers are in the order of keys
  * only if the driver does not hash them ({@code key_order: ordered}).
