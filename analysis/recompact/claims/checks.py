@@ -235,8 +235,8 @@ class Level(MetricCheck):
         return Evidence(median(values), self.band, effect, self.floor(results), remark)
 
 
-class Greater(Check):
-    """One level is above another; the effect is their ratio.
+class OfTwoLevels(Check):
+    """Compares one level with another, repetition by repetition.
 
     Attributes
     ----------
@@ -244,7 +244,6 @@ class Greater(Check):
         What is claimed to be greater than what; their bands are not used.
     """
 
-    function: Literal["greater"]
     experiment: str = ""
     first: Level
     second: Level
@@ -253,6 +252,12 @@ class Greater(Check):
     def experiments(self) -> tuple[str, ...]:
         """Those of both levels."""
         return tuple(dict.fromkeys((*self.first.experiments, *self.second.experiments)))
+
+
+class Greater(OfTwoLevels):
+    """One level is above another; the effect is their ratio."""
+
+    function: Literal["greater"]
 
     def evidence(self, results: Results) -> Evidence:
         """Divide the levels repetition by repetition."""
@@ -263,26 +268,13 @@ class Greater(Check):
         return Evidence(ratio, self.band, ratio, self.first.floor(results))
 
 
-class Difference(Check):
+class Difference(OfTwoLevels):
     """How far one level is above another, in the unit of the metric; the effect is their ratio.
 
     Identical runs differ by the noise floor of the level, which is a larger part of the difference.
-
-    Attributes
-    ----------
-    first, second : Level
-        What is claimed to be greater than what; their bands are not used.
     """
 
     function: Literal["difference"]
-    experiment: str = ""
-    first: Level
-    second: Level
-
-    @property
-    def experiments(self) -> tuple[str, ...]:
-        """Those of both levels."""
-        return tuple(dict.fromkeys((*self.first.experiments, *self.second.experiments)))
 
     def evidence(self, results: Results) -> Evidence:
         """Subtract the levels repetition by repetition."""
