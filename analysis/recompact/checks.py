@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from recompact import build, torture, upstream
+from recompact.declarations import RecompactError
 from recompact.experiments import Declarations
 
 PYTHON_SOURCES = ("analysis",)
@@ -112,9 +113,18 @@ def all_checks(root: Path) -> list[Check]:
 
 
 def run(root: Path, names: Sequence[str] = ()) -> int:
-    """Run the checks, or those named; say what passed; return the exit status."""
+    """Run the checks, or those named; say what passed; return the exit status.
+
+    Raises:
+        RecompactError: a name is not that of a check.
+
+    """
+    checks = all_checks(root)
+    for name in names:
+        if name not in (known := [check.name for check in checks]):
+            raise RecompactError(f"no check is named {name!r}; there are {', '.join(known)}")
     failed = []
-    chosen = [check for check in all_checks(root) if not names or check.name in names]
+    chosen = [check for check in checks if not names or check.name in names]
     for check in chosen:
         print(f"== {check.name}", flush=True)
         start = time.monotonic()

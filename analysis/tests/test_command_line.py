@@ -14,6 +14,7 @@ from recompact.experiments import ROOT
     ("words", "message"),
     [
         (["smoke", "--panels", "LDC-F99"], "no figure LDC-F99; there are LDC-F1"),
+        (["test", "analysys"], "no check is named 'analysys'; there are ruff"),
         (["step", "run", "--scale", "tiny", "--run", "0", "--runtime", "native"], "has no 'tiny'"),
         (["step", "run", "--scale", "smoke", "--run", "0", "--runtime", "native"], "no longer"),
     ],

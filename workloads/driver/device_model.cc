@@ -13,8 +13,9 @@ int64_t TransferNs(uint64_t bytes, double bandwidth_mb_s) {
   return std::llround(static_cast<double>(bytes) * 1e3 / bandwidth_mb_s);
 }
 
-// The share of one positioning (seek and rotation, or latency) to be paid.
-double PositioningShare(const Request& request) {
+// The share of a unit of its stream that a request is: so much is to be paid of
+// one positioning (seek and rotation, or latency).
+double ShareOfUnit(const Request& request) {
   if (request.request_class == Request::kUser ||
       request.length >= request.stream_unit_bytes) {
     return 1;
@@ -46,7 +47,7 @@ class Ssd : public DeviceModel {
     bus = std::max({now_ns, channel, bus}) +
           TransferNs(request.length, read ? parameters_.read_bandwidth_mb_s
                                           : parameters_.write_bandwidth_mb_s);
-    channel = bus + std::llround(latency_us * 1e3 * PositioningShare(request));
+    channel = bus + std::llround(latency_us * 1e3 * ShareOfUnit(request));
     return channel;
   }
 
@@ -62,10 +63,15 @@ class Ssd : public DeviceModel {
   int64_t bus_free_ns_[2] = {0, 0};
 };
 
-// One arm, first come first served:
-//   completion = max(now, arm) + positioning * share + length / bandwidth
+// One arm:
+//   completion = now + max(0, arm - now) * share
+//              + positioning * share + length / bandwidth
 // where positioning is the average seek plus half a rotation, and nothing for a
-// request that begins where the one before it ended.
+// request that begins where the one before it ended.  Users' requests and whole
+// units are served first come first served.  A unit that is read bit by bit, or
+// that a scale model made small, waits once for as many bytes as a whole one;
+// whatever is served is work that the next request finds in front of it, so a
+// stream cannot have more than the arm gives for longer than a few units take.
 class Hdd : public DeviceModel {
  public:
   explicit Hdd(const DeviceParameters& parameters) : parameters_(parameters) {
@@ -74,6 +80,7 @@ class Hdd : public DeviceModel {
 
   int64_t Submit(int64_t now_ns, const Request& request) override {
     const bool read = (request.direction == Request::kRead);
+    const double share = ShareOfUnit(request);
     int64_t service_ns =
         TransferNs(request.length, read ? parameters_.read_bandwidth_mb_s
                                         : parameters_.write_bandwidth_mb_s);
@@ -81,12 +88,12 @@ class Hdd : public DeviceModel {
       const double seek_ms =
           read ? parameters_.read_seek_ms : parameters_.write_seek_ms;
       const double half_rotation_ms = 30e3 / parameters_.rotation_rpm;
-      service_ns += std::llround((seek_ms + half_rotation_ms) * 1e6 *
-                                 PositioningShare(request));
+      service_ns += std::llround((seek_ms + half_rotation_ms) * 1e6 * share);
     }
     head_ = request.address + request.length;
-    arm_free_ns_ = std::max(now_ns, arm_free_ns_) + service_ns;
-    return arm_free_ns_;
+    const int64_t queue_ns = QueueNs(now_ns);
+    arm_free_ns_ = now_ns + queue_ns + service_ns;
+    return now_ns + std::llround(queue_ns * share) + service_ns;
   }
 
   int64_t QueueNs(int64_t now_ns) const override {

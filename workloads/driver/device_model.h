@@ -63,7 +63,7 @@ struct Request {
   // past the host (direct I/O); it pays the whole positioning.  kStream:
   // everything else; the host reads ahead and writes behind in units of
   // stream_unit_bytes, so a request pays the share min(1, length / unit) of one
-  // positioning.
+  // positioning, and of one wait for the arm of a kHdd.
   enum Class { kUser, kStream };
 
   Direction direction = kRead;
@@ -76,7 +76,8 @@ struct Request {
 // When a device would complete its requests.  A model is a pure function of the
 // requests and their times: no thread, no clock.  Times are nanoseconds; they
 // need not rise from one request to the next (threads lag by different
-// amounts), requests are served in the order of the calls.
+// amounts), requests are served in the order of the calls, but for streams on a
+// kHdd.
 class DeviceModel {
  public:
   virtual ~DeviceModel() = default;

@@ -62,7 +62,8 @@ uint64_t Random(int requester, int i, uint64_t) {
 }
 
 // The time, in seconds, after which the last of the requesters has its last
-// request done, if each issues one at the completion of the one before.
+// request done and the device is idle, if each issues one at the completion of
+// the one before.
 double Elapsed(const DeviceParameters& parameters, int requesters,
                Request request, const Pattern& pattern) {
   const auto model = NewDeviceModel(parameters);
@@ -79,7 +80,7 @@ double Elapsed(const DeviceParameters& parameters, int requesters,
     request.address = pattern(r, issued[r]++, request.length);
     issues.emplace(model->Submit(now_ns, request), r);
   }
-  return last_ns * 1e-9;
+  return (last_ns + model->QueueNs(last_ns)) * 1e-9;
 }
 
 Request UserRead(uint64_t length) {
@@ -244,6 +245,49 @@ TEST(HddTest, ServesInTheOrderOfSubmission) {
   request.address = 120;  // Contiguous, but after the first
   EXPECT_EQ(model->Submit(500, request), 1000 + 12001000 + 1000);
   EXPECT_EQ(model->QueueNs(20000000), 0);
+}
+
+// Behind a user's read, parts of a unit wait for most of it in all, and leave
+// the rest to the next unit.  The arm is at work for as long as in any order.
+TEST(HddTest, AUnitWaitsOnceWhateverItIsReadIn) {
+  const int64_t user_ns = 12000000 + 34133;  // 4 KiB at 120 MB/s
+  const int64_t unit_ns = 12000000 + 1092267;
+  for (const int parts : {1, 2, 8, 32}) {
+    const auto model = NewDeviceModel(HddParameters());
+    Request user = UserRead(4096), part = StreamRead(kUnit / parts);
+    user.address = 1 << 30;
+    EXPECT_EQ(model->Submit(0, user), user_ns);
+    int64_t now_ns = 0;
+    for (int i = 0; i < parts; i++) {
+      part.address = i * 2 * kUnit;
+      now_ns = model->Submit(now_ns, part);
+    }
+    const int64_t waited_ns = now_ns - unit_ns;
+    EXPECT_LE(waited_ns, user_ns + parts);
+    EXPECT_GE(waited_ns, user_ns * (parts == 1 ? 1 : 0.63));
+    EXPECT_NEAR(now_ns + model->QueueNs(now_ns), user_ns + unit_ns, parts);
+  }
+}
+
+// However small the parts are, streams get no more than the arm gives, but for
+// the units that are owed at the end.
+TEST(HddTest, StreamsAreHeldUpByEachOther) {
+  const auto model = NewDeviceModel(HddParameters());
+  const int64_t part_ns = 12000000 / 32 + 34133;
+  std::vector<int64_t> now_ns(8, 0);
+  constexpr int kParts = 1000;
+  for (int i = 0; i < kParts; i++) {
+    for (size_t stream = 0; stream < now_ns.size(); stream++) {
+      Request part = StreamRead(4096);
+      part.address = (stream * kParts + i) * 2 * kUnit;
+      now_ns[stream] = model->Submit(now_ns[stream], part);
+    }
+  }
+  const int64_t work_ns = now_ns.size() * kParts * part_ns;
+  for (const int64_t end_ns : now_ns) {
+    EXPECT_LT(end_ns, work_ns);
+    EXPECT_GT(end_ns, work_ns - int64_t(now_ns.size() * 32 * part_ns));
+  }
 }
 
 TEST(HddTest, ReadAfterWriteAtTheHeadIsContiguous) {
