@@ -23,26 +23,6 @@ function(add_upstream_executable name)
     benchmark::benchmark)
 endfunction()
 
-foreach(source IN LISTS upstream_tests)
-  get_filename_component(name "${source}" NAME_WE)
-  add_upstream_executable(${name} "${source}")
-  add_test(NAME upstream.${name} COMMAND ${name})
-endforeach()
-
-foreach(source IN LISTS ENGINE_SOURCES)
-  get_filename_component(folder "${source}" DIRECTORY)
-  file(GLOB tests CONFIGURE_DEPENDS
-    "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cc")
-  list(APPEND engine_tests ${tests})
-endforeach()
-list(REMOVE_DUPLICATES engine_tests)
-foreach(source IN LISTS engine_tests)
-  get_filename_component(name "${source}" NAME_WE)
-  add_upstream_executable(${name} "${source}")
-  target_link_libraries(${name} GTest::gtest_main)
-  add_test(NAME engine.${name} COMMAND ${name})
-endforeach()
-
 # Two of upstream's tests race with their own background thread, on the release
 # as well.  HiddenValuesAreRemoved: FillLevels leaves more files in L0 than start
 # a compaction, and the next line but some asserts that L0 is not empty; it
@@ -58,17 +38,51 @@ foreach(apart IN LISTS racing ENGINE_EXEMPT_TESTS)
   list(GET parts 0 program)
   list(GET parts 1 test)
   string(APPEND apart_of_${program} ":${test}")
-  # All tests of a program use one scratch directory.
-  set_tests_properties(upstream.${program} PROPERTIES
-    ENVIRONMENT "GTEST_FILTER=-${apart_of_${program}}"
-    RESOURCE_LOCK ${program}_directory)
-  if(apart IN_LIST racing)
-    add_test(NAME upstream.${test} COMMAND sh -c
-      "for try in $(seq 50); do \"$0\" --gtest_filter=${test} && exit 0; done; exit 1"
-      $<TARGET_FILE:${program}>)
-    set_tests_properties(upstream.${test} PROPERTIES
-      RESOURCE_LOCK ${program}_directory)
+endforeach()
+
+# Each has a scratch directory of its own: tests of one program use the same
+# names in it.
+function(add_upstream_test name program command)
+  add_test(NAME upstream.${name} COMMAND sh -c
+    "TEST_TMPDIR=\"\${TEST_TMPDIR:-/tmp}/${name}\" && export TEST_TMPDIR &&
+     mkdir -p \"$TEST_TMPDIR\" && ${command}" $<TARGET_FILE:${program}>)
+endfunction()
+
+# db_test takes as long as all others together.
+set(db_test_parts 2)
+foreach(source IN LISTS upstream_tests)
+  get_filename_component(program "${source}" NAME_WE)
+  add_upstream_executable(${program} "${source}")
+  set(parts 1)
+  if(DEFINED ${program}_parts)
+    set(parts ${${program}_parts})
   endif()
+  foreach(part RANGE 1 ${parts})
+    math(EXPR index "${part} - 1")
+    add_upstream_test(${program}.${part} ${program} "exec \"$0\"")
+    set_tests_properties(upstream.${program}.${part} PROPERTIES ENVIRONMENT
+      "GTEST_FILTER=-${apart_of_${program}};GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${index}")
+  endforeach()
+endforeach()
+foreach(apart IN LISTS racing)
+  get_filename_component(program "${apart}" DIRECTORY)
+  get_filename_component(test "${apart}" NAME)
+  add_upstream_test(${test} ${program}
+    "for try in $(seq 50); do \"$0\" --gtest_filter=${test} && exit 0; done; exit 1")
+endforeach()
+
+foreach(source IN LISTS ENGINE_SOURCES)
+  get_filename_component(folder "${source}" DIRECTORY)
+  file(GLOB tests CONFIGURE_DEPENDS
+    "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cc")
+  list(APPEND engine_tests ${tests})
+endforeach()
+list(REMOVE_DUPLICATES engine_tests)
+foreach(source IN LISTS engine_tests)
+  get_filename_component(name "${source}" NAME_WE)
+  add_upstream_executable(${name} "${source}")
+  target_link_libraries(${name} GTest::gtest_main)
+  add_test(NAME engine.${name} COMMAND ${name})
 endforeach()
 
 add_upstream_executable(db_bench "${LEVELDB_SOURCE}/benchmarks/db_bench.cc"

@@ -60,6 +60,8 @@ ANY_ENGINE = "any"
 TABLE_SPACE = ("live_bytes", "pinned_bytes", "pending_bytes", "obsolete_bytes")
 PAPER_SSTABLE_BYTES = 2**21  # of every paper, and LevelDB's own
 FLOAT_FORMAT = "%.10g"
+# Of a stream's rate, below which a phase beside it had another load than it should.
+SERVED_SHARE = 0.95
 TEXT_COLUMNS = ("run", "trace", "tree", "suspect")
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -149,11 +151,18 @@ class EngineSpecification(_Record):
     options: dict[str, Any]
 
 
+class PaceSpecification(_Record):
+    """When operations are issued: one after another, or at a rate."""
+
+    rate_ops_s: float | None = None
+
+
 class StreamSpecification(_Record):
     """What a stream of operations was told to do."""
 
     name: str
     workload: str = ""
+    pace: PaceSpecification = PaceSpecification()
 
 
 class PhaseSpecification(StreamSpecification):
@@ -197,6 +206,24 @@ class RunRecord(_Record):
     driver: DriverRecord
     phases: list[PhaseRecord] = Field(min_length=1)
     suspect: list[str] = []
+
+    def doubts(self) -> Iterator[str]:
+        """Yield why the run may not be what it should be.
+
+        These are the driver's reasons, and streams beside a phase that were served so much more
+        slowly than they were issued that the phase did not see the load that was asked for.
+        """
+        yield from self.suspect
+        told = {phase.name: phase.beside for phase in self.spec.phases}
+        for phase in self.phases:
+            rates = {stream.name: stream.pace.rate_ops_s for stream in told.get(phase.name, [])}
+            for stream in phase.beside:
+                rate, served = rates.get(stream.name), stream.throughput_ops_s
+                if rate and served is not None and served < SERVED_SHARE * rate:
+                    yield (
+                        f"{phase.name}.{stream.name} was served at {served:.0f} "
+                        f"of {rate:.0f} operations per second"
+                    )
 
 
 def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
@@ -410,7 +437,7 @@ def runs_table(
             metrics = dict(phase_metrics(phase)) | dict(fluctuation_metrics(intervals))
             metrics |= dict(space_metrics(intervals)) | dict(cache_metrics(intervals))
             metrics |= dict(buffer_metrics(phase, intervals))
-            metrics["suspect"] = float(bool(record.suspect))
+            metrics["suspect"] = float(any(record.doubts()))
             told = {phase.name: metrics} | {
                 f"{phase.name}.{stream.name}": dict(stream_metrics(stream))
                 for stream in phase.beside
@@ -727,7 +754,7 @@ def specifications_table(records: Mapping[str, RunRecord]) -> pd.DataFrame:
                 canonical({k: v for k, v in record.spec.device.items() if k not in paths}),
                 canonical({key: spec[key] for key in conditions if key in spec}),
                 canonical({**record.engine.build, "driver": record.driver.source_hash}),
-                "; ".join(record.suspect),
+                "; ".join(record.doubts()),
             )
         )
     return sort(pd.DataFrame(rows, columns=SPECIFICATION_COLUMNS))

@@ -417,6 +417,25 @@ def test_a_reader_and_the_writer_beside_it_do_not_share_their_numbers(copy):
     assert runs.workload["run"] == "DLSM"
 
 
+@pytest.mark.parametrize(
+    ("served", "doubt"),
+    [(960, ""), (711.6, "run.writer was served at 712 of 1000 operations per second")],
+)
+def test_a_run_whose_writer_was_not_served_is_suspect(copy, served, doubt):
+    run = run_of(copy, "dlsm_rangehot", engine="dlsm")
+    path = copy / "raw" / run / "run.json"
+    record = json.loads(path.read_text())
+    record["suspect"] = []
+    record["phases"][-1]["beside"][0]["throughput_ops_s"] = served
+    record["spec"]["phases"][-1]["beside"][0]["pace"] = {"kind": "open", "rate_ops_s": 1000.0}
+    path.write_text(json.dumps(record))
+    out = build(copy)
+    assert metrics_of(out, run).suspect == bool(doubt)
+    specifications = pd.read_csv(out / "specifications.csv", dtype={"run": str})
+    told = specifications.set_index("run").suspect.fillna("")
+    assert told[run] == doubt
+
+
 def test_gets_of_a_stream_beside_count_for_what_counters_tell(copy):
     run = run_of(copy, "dlsm_low_reads", engine="two_phase")
     changes = {"bloom_checks": 16000, "block_cache_hits": 1000, "block_cache_misses": 3400}

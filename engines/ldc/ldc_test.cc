@@ -1,62 +1,28 @@
 // Link, merge and reading through slices, on trees small enough to know.
-#include <chrono>
-#include <cstdlib>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "db/db_impl.h"
 #include "db/filename.h"
 #include "gtest/gtest.h"
-#include "leveldb/cache.h"
-#include "leveldb/env.h"
 #include "leveldb/filter_policy.h"
-#include "util/testutil.h"
+#include "seams/small_tree_fixture.h"
 
 namespace leveldb {
 namespace {
 
-std::string Key(int number) {
-  char key[16];
-  std::snprintf(key, sizeof(key), "key%06d", number);
-  return key;
-}
-
 // Every flushed memtable leaves L0 at once: into L1 where it overlaps nothing
 // there, and as slices otherwise.  Nothing leaves L1.
-class LdcTest : public ::testing::Test {
+class LdcTest : public SmallTreeFixture {
  protected:
-  LdcTest() : path_(testing::TempDir() + "ldc_test") {
-    options_.create_if_missing = true;
-    options_.compression = kNoCompression;
+  LdcTest() : SmallTreeFixture("ldc_test") {
     options_.seek_compaction = false;
     options_.flush_to_l0_only = true;
     options_.user_key_aligned_outputs = true;
     options_.l0_compaction_trigger = 1;
     options_.slice_link_threshold = 100;
     options_.frozen_bytes_limit_percent = 1000000;
-    DestroyDB(path_, options_);
-  }
-  ~LdcTest() override {
-    db_.reset();
-    DestroyDB(path_, options_);
-  }
-
-  void Open() {
-    const Status s = TryToOpen();
-    ASSERT_TRUE(s.ok()) << s.ToString();
-    WaitUntilIdle();
-  }
-
-  Status TryToOpen() {
-    db_.reset();
-    DB* db = nullptr;
-    const Status s = DB::Open(options_, path_, &db);
-    db_.reset(db);
-    return s;
   }
 
   // The option "name" has an impossible value: nothing is opened, or made.
@@ -79,96 +45,6 @@ class LdcTest : public ::testing::Test {
     Flush({40}, std::string(second_bytes, 'c'));
     EXPECT_EQ(Ticker("merge_count"), 0u);
     Flush({20}, "d");
-  }
-
-  // Writes "value" for each key and flushes them into one table.
-  void Flush(const std::vector<int>& keys, const std::string& value) {
-    for (const int key : keys) Put(key, value);
-    Flush();
-  }
-  void Flush() {
-    static_cast<DBImpl*>(db_.get())->TEST_CompactMemTable();
-    WaitUntilIdle();
-  }
-  void Put(int key, const std::string& value) {
-    ASSERT_TRUE(db_->Put(WriteOptions(), Key(key), value).ok());
-  }
-  void Delete(int key) {
-    ASSERT_TRUE(db_->Delete(WriteOptions(), Key(key)).ok());
-  }
-
-  std::string Get(int key, const Snapshot* snapshot = nullptr) {
-    ReadOptions options;
-    options.snapshot = snapshot;
-    std::string value;
-    const Status s = db_->Get(options, Key(key), &value);
-    return s.ok() ? value : s.IsNotFound() ? "none" : s.ToString();
-  }
-
-  // "1=a 3=b", by an iterator that goes forward and then back again.
-  std::string Scan() {
-    const std::unique_ptr<Iterator> i(db_->NewIterator(ReadOptions()));
-    std::string forward, backward;
-    for (i->SeekToFirst(); i->Valid(); i->Next()) forward += Entry(*i);
-    for (i->SeekToLast(); i->Valid(); i->Prev()) {
-      backward = Entry(*i) + backward;
-    }
-    EXPECT_TRUE(i->status().ok()) << i->status().ToString();
-    EXPECT_EQ(forward, backward);
-    return forward.empty() ? "" : forward.substr(1);
-  }
-
-  std::string Property(const std::string& name) {
-    std::string value;
-    EXPECT_TRUE(db_->GetProperty(name, &value)) << name;
-    return value;
-  }
-
-  uint64_t Number(const std::string& property, const std::string& member) {
-    const std::string json = Property(property);
-    const std::string name = "\"" + member + "\": ";
-    const size_t place = json.find(name);
-    EXPECT_NE(place, std::string::npos) << member << " in " << json;
-    return std::strtoull(json.c_str() + place + name.size(), nullptr, 10);
-  }
-  uint64_t Ticker(const std::string& name) {
-    return Number("recompact.stats", name);
-  }
-
-  int FilesAt(int level) {
-    return std::atoi(
-        Property("leveldb.num-files-at-level" + std::to_string(level)).c_str());
-  }
-
-  std::set<uint64_t> TablesOnDisk() {
-    std::vector<std::string> names;
-    options_.env->GetChildren(path_, &names);
-    std::set<uint64_t> tables;
-    uint64_t number;
-    FileType type;
-    for (const std::string& name : names) {
-      if (ParseFileName(name, &number, &type) && type == kTableFile) {
-        tables.insert(number);
-      }
-    }
-    return tables;
-  }
-
-  void WaitUntilIdle() {
-    while (Property("recompact.idle") != "1") {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    ASSERT_EQ(Property("recompact.check"), "");
-  }
-
-  Options options_;
-  const std::string path_;
-  std::unique_ptr<DB> db_;
-
- private:
-  static std::string Entry(const Iterator& i) {
-    const int key = std::atoi(i.key().ToString().substr(3).c_str());
-    return " " + std::to_string(key) + "=" + i.value().ToString();
   }
 };
 
