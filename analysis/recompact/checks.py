@@ -116,13 +116,15 @@ def all_checks(root: Path) -> list[Check]:
 def run(root: Path, names: Sequence[str] = ()) -> int:
     """Run the checks, or those named; say what passed; return the exit status.
 
-    Raises:
-        RecompactError: a name is not that of a check.
-
+    Raises
+    ------
+    RecompactError
+        If a name is not that of a check.
     """
     checks = all_checks(root)
+    known = [check.name for check in checks]
     for name in names:
-        if name not in (known := [check.name for check in checks]):
+        if name not in known:
             raise RecompactError(f"no check is named {name!r}; there are {', '.join(known)}")
     failed = []
     chosen = [check for check in checks if not names or check.name in names]
