@@ -5,6 +5,7 @@ TABLES = [
     for name in (
         "experiments.csv",
         "runs.csv",
+        "phases.csv",
         "timeline.csv",
         "compactions.csv",
         "spans.csv",

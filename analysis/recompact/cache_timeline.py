@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from scipy import signal
 
-# A correlation of neighbouring intervals that chance reaches in one of forty phases, times the
-# square root of their number.
-CHANCE = 2.0
+CHANCE = 0.05  # how often a ratio without a period may seem to have one
+SHORTEST = 8  # intervals that show a period
 
 
 def seconds(intervals: pd.DataFrame) -> pd.Series[float]:
@@ -41,11 +41,11 @@ def read_rate(intervals: pd.DataFrame) -> pd.Series[float]:
 
 
 def period_s(ratio: pd.Series[float], spacing_s: float) -> float | None:
-    """Tell the period of a hit ratio that rises and falls: four quarters of its wave.
+    """Tell the period of a hit ratio that rises and falls: that of its strongest oscillation.
 
-    A quarter is the lag at which the autocorrelation first reaches zero, between two lags in
-    proportion. Unlike the distance of two peaks it is told by a phase that sees one wave only, as
-    that of dLSM may be (DLSM-C10).
+    It is the highest peak of the periodogram, the trend taken out, if Fisher's test for a hidden
+    period tells the peak from chance. Periods are the length of the phase over a whole number, so
+    long ones are told roughly: of waves as long as a third of the phase to a quarter's difference.
 
     Parameters
     ----------
@@ -57,35 +57,27 @@ def period_s(ratio: pd.Series[float], spacing_s: float) -> float | None:
     Returns
     -------
     float or None
-        The period in seconds; None if neighbouring intervals are not more alike than by chance, or
-        the ratio never turns.
+        The period in seconds; None if the ratio swings no more than chance would have it.
     """
-    values = ratio.to_numpy() - ratio.mean()
-    power = float(values @ values)
-    if len(values) < 3 or power == 0:
+    if len(ratio) < SHORTEST or np.ptp(ratio) == 0:
         return None
-    lags = range(len(values) - 1)
-    correlation = np.array([values[lag:] @ values[: len(values) - lag] for lag in lags]) / power
-    if correlation[1] < CHANCE / np.sqrt(len(values)):
-        return None
-    below = np.flatnonzero(correlation <= 0)
-    if below.size == 0:
-        return None
-    last, first = correlation[below[0] - 1], correlation[below[0]]
-    quarter = below[0] - 1 + last / (last - first)
-    return float(4 * quarter * spacing_s)
+    frequencies, power = signal.periodogram(signal.detrend(ratio.to_numpy()), fs=1 / spacing_s)
+    frequencies, power = frequencies[1:], power[1:]
+    share = power.max() / power.sum()
+    by_chance = len(power) * (1 - share) ** (len(power) - 1)  # the first term bounds Fisher's sum
+    return None if by_chance > CHANCE else float(1 / frequencies[power.argmax()])
 
 
 def cache_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
     """Yield how the hit ratio of a phase swings, and what reads reach while compactions go on.
 
     The last interval is cut short by the end of the phase and left out. ``hit_ratio_std``,
-    ``_min``, ``_max`` and ``_interval_mean`` are over the intervals, each of which counts alike: of
-    one reader in a closed loop good intervals have many more reads than bad ones, so the share of
-    all reads that hit is larger than what a curve over time shows. ``_period_s`` see `period_s`.
-    For a phase without writes, ``_compacting`` metrics are of the intervals up to the last in which
-    the device wrote: until compactions are done (dLSM Fig. 13). ``read_latency_interval_mean_us``
-    counts each interval alike, not each read (E36).
+    ``_min``, ``_max``, ``_interval_mean`` and ``_compacting`` are over the intervals, each of which
+    counts alike: of one reader in a closed loop good intervals have many more reads than bad ones,
+    so the share of all reads that hit is larger than what a curve over time shows. ``_period_s``
+    see `period_s`. For a phase without writes, ``_compacting`` metrics are of the intervals up to
+    the last in which the device wrote: until compactions are done (dLSM Fig. 13).
+    ``read_latency_interval_mean_us`` counts each interval alike, not each read (E36).
     """
     whole = intervals.iloc[:-1]
     read = whole[whole.reads > 0]
@@ -103,8 +95,8 @@ def cache_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
     wrote = np.flatnonzero(whole.device_write_bytes > 0)
     if whole.writes.sum() == 0 and wrote.size > 0:
         compacting = whole.iloc[: wrote[-1] + 1]
-        hits, misses = compacting.block_cache_hits.sum(), compacting.block_cache_misses.sum()
-        if hits + misses > 0:
-            yield "hit_ratio_compacting", float(hits / (hits + misses))
+        meanwhile = hit_ratio(compacting)
+        if not meanwhile.empty:
+            yield "hit_ratio_compacting", float(meanwhile.mean())
         lasted = float(seconds(compacting).sum())
         yield "read_throughput_compacting_ops_s", float(compacting.reads.sum()) / lasted

@@ -20,6 +20,7 @@ POINT = ["experiment", "engine", "repetition", "point", "profiled"]
 # Row order and keys of the tables that hold one run per row or more.
 BY_RUN = {
     "runs": tables.RUN_COLUMNS,
+    "phases": tables.PHASE_COLUMNS,
     "timeline": tables.TIMELINE_COLUMNS,
     "compactions": tables.COMPACTION_COLUMNS,
     "spans": tables.SPAN_COLUMNS,
@@ -63,10 +64,10 @@ def publish(
         If the scale has no tables, or a table lacks a column.
     """
     scale = tables.read_scale(measured)
-    runs = tables.read_table(measured / "runs.csv", tables.RUN_COLUMNS)
+    made = tables.read_table(measured / "specifications.csv", tables.SPECIFICATION_COLUMNS)
     written = []
     drawn = {"timeline": with_timeline, "spans": with_spans}
-    for host, of_host in runs.groupby("host"):
+    for host, of_host in made.groupby("host"):
         folder = published / host_folder(str(host)) / str(scale["scale"])
         _merge(measured, folder, set(of_host.run), scale, drawn)
         written.append(folder)

@@ -25,6 +25,10 @@ class MissingCell(RecompactError):
     """A value that a figure or claim needs was not measured; the message names the cell."""
 
 
+class Untold(MissingCell):
+    """Runs were made, but tell no value of this metric, as no period of what does not swing."""
+
+
 class NotPermitted(MissingCell):
     """A host or device does not let it be measured at all; the message says why."""
 
@@ -119,8 +123,8 @@ class Campaign:
     @cached_property
     def dates(self) -> Mapping[str, str]:
         """When the newest run of each experiment began, in ISO 8601."""
-        runs = self.runs.drop_duplicates("run")[["run", "date"]]
-        newest = self.experiments[["experiment", "run"]].merge(runs, on="run")
+        dates = self.specifications[["run", "date"]]
+        newest = self.experiments[["experiment", "run"]].merge(dates, on="run")
         return dict(newest.groupby("experiment").date.max())
 
     @cached_property
@@ -133,6 +137,11 @@ class Campaign:
         """Value per (run, phase, metric)."""
         keys = zip(self.runs.run, self.runs.phase, self.runs.metric, strict=True)
         return dict(zip(keys, self.runs.value, strict=True))
+
+    @cached_property
+    def phases(self) -> pd.DataFrame:
+        """phases.csv."""
+        return self._read("phases", tables.PHASE_COLUMNS)
 
     @cached_property
     def timeline(self) -> pd.DataFrame:
@@ -312,7 +321,8 @@ class Results:
         Raises
         ------
         MissingCell
-            If a run lacks the metric; names experiment, engine, point, phase and metric.
+            If there is no run; `Untold`, which names experiment, engine, point, phase and metric,
+            if a run lacks the metric.
         """
         runs = self.planned(experiment, engines=engines, where=where)
         values = self.campaign(experiment).values
@@ -320,9 +330,9 @@ class Results:
         for row in runs.to_dict("records"):
             if (row["run"], phase, metric) not in values:
                 point = tables.canonical({key: row[key] for key in keys})
-                raise MissingCell(
+                raise Untold(
                     f"experiment {experiment}, engine {row['engine']}, point {point}, "
-                    f"phase {phase}: {metric} was not measured"
+                    f"phase {phase}: a run tells no {metric}"
                 )
         return runs.assign(value=[values[run, phase, metric] for run in runs.run])
 
@@ -430,12 +440,12 @@ class Results:
             [self.rows("specifications", name, profiled=profiled) for name in experiments]
         )
         campaigns = {self.campaign(name).directory: self.campaign(name) for name in experiments}
-        runs = pd.concat([campaign.runs for campaign in campaigns.values()])
-        runs = runs[runs.run.isin(specifications.run)]
+        phases = pd.concat([campaign.phases for campaign in campaigns.values()])
+        phases = phases[phases.run.isin(specifications.run)]
         scales = sorted({c.scale for c in campaigns.values()}, key=SCALE_ORDER.index)
-        hashes = [f"tree {name[:8]}" for name in _distinct(runs.tree)]
+        hashes = [f"tree {name[:8]}" for name in _distinct(specifications.tree)]
         hashes += [f"driver {build['driver'][:8]}" for build in specifications.build]
-        hashes += [f"trace {name}" for name in _distinct(runs.trace)]
+        hashes += [f"trace {name}" for name in _distinct(phases.trace.replace("", None))]
         factor = specifications.scale_factor.astype(float)
         of_sizes = specifications.conditions.map(lambda told: float(told["scale_factor"]))
         kept = (of_sizes == 1) & (factor != 1)
@@ -451,7 +461,7 @@ class Results:
             counts=tuple(sorted(set(factor[kept]))),
             processors=tuple(sorted(set(processors.dropna().astype(int)))),
             devices=_distinct(device_label(device) for device in specifications.device),
-            hosts=_distinct(runs.host),
+            hosts=_distinct(specifications.host),
             repetitions=min(fewest_repetitions(runs) for runs in planned.values()),
             hashes=_distinct(hashes),
             thinning=_distinct(thinning),

@@ -24,10 +24,8 @@ from recompact.statistics import NoiseFloor
 EXPERIMENT_COLUMNS = [
     *("experiment", "run", "engine", "repetition", "point", "scale_factor", "profiled")
 ]
-RUN_COLUMNS = [
-    *("run", "phase", "metric", "value", "unit", "engine", "workload", "device"),
-    *("parameters", "scale", "host", "date", "tree", "trace"),
-]
+RUN_COLUMNS = ["run", "phase", "metric", "value", "unit"]
+PHASE_COLUMNS = ["run", "phase", "workload", "trace"]
 TIMELINE_COLUMNS = [
     *("run", "phase", "time_s", "operations", "reads", "writes", "scans", "mean_latency_us"),
     *("mean_read_latency_us", "mean_write_latency_us", "max_latency_us", "block_cache_hits"),
@@ -43,7 +41,10 @@ COMPACTION_COLUMNS = [
 SPAN_COLUMNS = ["run", "compaction", "subtask", "stage", "thread", "begin_us", "end_us"]
 PROFILE_COLUMNS = ["run", "engine", "workload", "module", "function_group", "samples", "share"]
 NOISE_COLUMNS = ["metric", "engine_a", "engine_b", "pairs", "floor"]
-SPECIFICATION_COLUMNS = ["run", "engine_options", "device", "conditions", "build", "suspect"]
+SPECIFICATION_COLUMNS = [
+    *("run", "engine", "host", "date", "tree", "engine_options", "device", "conditions", "build"),
+    "suspect",
+]
 
 EVENT_KEYS = (
     *("type", "reason", "level", "inputs_upper", "inputs_lower", "bytes_read_upper"),
@@ -54,8 +55,11 @@ NOISE_EXPERIMENTS = ("noise", "parity")
 OWN_NOISE_EXPERIMENTS = (
     *("scp_noise", "pcp_noise"),
     *("two_phase_noise", "dlsm_noise", "stepped_merge_noise"),
+    *("two_phase_pause_noise", "dlsm_pause_noise"),
 )
-NOISE_PHASES = ("run", "read", "ranges", "write")  # a metric is taken from the first that has it
+# A run's metric is taken from the first that has it; in experiments of one engine, from the first
+# that any of its runs has, so that pairs of one kind make its floor.
+NOISE_PHASES = ("run", "read", "ranges", "write", "pause")
 ANY_ENGINE = "any"
 TABLE_SPACE = ("live_bytes", "pinned_bytes", "pending_bytes", "obsolete_bytes")
 PAPER_SSTABLE_BYTES = 2**21  # of every paper, and LevelDB's own
@@ -236,7 +240,7 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
     plan_path : Path
         The plan (JSON), see `RunPlan`.
     out_dir : Path
-        Receives experiments.csv, runs.csv, timeline.csv, compactions.csv, spans.csv,
+        Receives experiments.csv, runs.csv, phases.csv, timeline.csv, compactions.csv, spans.csv,
         profile.csv, noise.csv, specifications.csv and scale.json.
 
     Raises
@@ -259,13 +263,14 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
             )
 
     experiments = experiments_table(plan)
-    runs = runs_table(records, timelines, plan.scale)
+    runs = runs_table(records, timelines)
     compactions = (read_compactions(directory) for directory in directories.values())
     spans = (read_spans(directory) for directory in directories.values())
     profiles = (read_profile(directory) for directory in directories.values())
     out_dir.mkdir(parents=True, exist_ok=True)
     write(experiments, out_dir / "experiments.csv")
     write(runs, out_dir / "runs.csv")
+    write(phases_table(records), out_dir / "phases.csv")
     write(concatenate(timelines.values(), TIMELINE_COLUMNS), out_dir / "timeline.csv")
     write(concatenate(compactions, COMPACTION_COLUMNS), out_dir / "compactions.csv")
     write(concatenate(spans, SPAN_COLUMNS), out_dir / "spans.csv")
@@ -415,7 +420,7 @@ def read_profile(directory: Path) -> pd.DataFrame:
 
 
 def runs_table(
-    records: Mapping[str, RunRecord], timelines: Mapping[str, pd.DataFrame], scale: str
+    records: Mapping[str, RunRecord], timelines: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """Tell every metric of every phase of every run, one per row.
 
@@ -424,14 +429,6 @@ def runs_table(
     """
     rows: list[tuple[Any, ...]] = []
     for run, record in records.items():
-        provenance = (
-            canonical({"scale_factor": record.spec.scale_factor, "seed": record.spec.seed}),
-            scale,
-            host_label(record.host),
-            record.started,
-            str(record.engine.build.get("tree_hash", ""))[:16],
-        )
-        workloads = dict(_workloads(record.spec.phases))
         for phase in with_debts(record.phases):
             intervals = timelines[run][timelines[run].phase == phase.name]
             metrics = dict(phase_metrics(phase)) | dict(fluctuation_metrics(intervals))
@@ -443,15 +440,27 @@ def runs_table(
                 for stream in phase.beside
             }
             rows += [
-                (
-                    *(run, name, metric, value, unit(metric), record.spec.engine.id),
-                    *(workloads.get(name, ""), record.spec.device["id"], *provenance),
-                    f"{phase.trace.crc32c:08x}" if phase.trace and name == phase.name else "",
-                )
+                (run, name, metric, value, unit(metric))
                 for name, metrics in told.items()
                 for metric, value in metrics.items()
             ]
     return sort(pd.DataFrame(rows, columns=RUN_COLUMNS))
+
+
+def phases_table(records: Mapping[str, RunRecord]) -> pd.DataFrame:
+    """Tell what each phase of each run replayed, and so did each stream beside it.
+
+    Phases without a workload, and together with the `wait_idle` after them, have none.
+    """
+    rows = []
+    for run, record in records.items():
+        crcs = {phase.name: f"{phase.trace.crc32c:08x}" for phase in record.phases if phase.trace}
+        rows += [
+            (run, name, workload, crcs.get(name, ""))
+            for name, workload in _workloads(record.spec.phases)
+            if workload
+        ]
+    return sort(pd.DataFrame(rows, columns=PHASE_COLUMNS))
 
 
 def _workloads(phases: Iterable[PhaseSpecification]) -> Iterator[tuple[str, str]]:
@@ -714,11 +723,13 @@ def noise_table(experiments: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     engines that should behave alike.
     Metrics that are zero or absent in a run of a pair have no log ratio and no row.
     """
-    measured = pd.concat([runs[runs.phase == phase] for phase in NOISE_PHASES])
-    measured = measured.drop_duplicates(["run", "metric"])[["run", "metric", "value"]]
+    order = runs.phase.map({phase: place for place, phase in enumerate(NOISE_PHASES)})
+    measured = runs.assign(order=order).dropna(subset="order")
     used = experiments.experiment.isin((*NOISE_EXPERIMENTS, *OWN_NOISE_EXPERIMENTS))
-    cells = experiments[used].merge(measured, on="run")
-    cells = cells[cells.value > 0]
+    cells = experiments[used].merge(measured[["run", "metric", "value", "order"]], on="run")
+    kind = cells.engine.where(cells.experiment.isin(OWN_NOISE_EXPERIMENTS), cells.run)
+    first = cells.groupby(["metric", kind]).order.transform("min")
+    cells = cells[(cells.value > 0) & (cells.order == first)]
     if cells.empty:
         return pd.DataFrame(columns=NOISE_COLUMNS)
     cells = cells.assign(copy=[json.loads(point)["copy"] for point in cells.point])
@@ -749,7 +760,8 @@ def specifications_table(records: Mapping[str, RunRecord]) -> pd.DataFrame:
         spec = record.spec.model_dump()
         rows.append(
             (
-                run,
+                *(run, record.spec.engine.id, host_label(record.host), record.started),
+                str(record.engine.build.get("tree_hash", ""))[:16],
                 canonical(record.spec.engine.options),
                 canonical({k: v for k, v in record.spec.device.items() if k not in paths}),
                 canonical({key: spec[key] for key in conditions if key in spec}),

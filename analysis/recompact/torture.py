@@ -236,7 +236,7 @@ def torture(root: Path, engine: str, seed: int, minutes: float) -> Counter[str] 
     Returns
     -------
     Counter or None
-        Operations, kills and so on, and the seconds they took; None if a test failed.
+        Operations, kills and so on; None if a test failed.
     """
     program = build_bench(root, engine, root / "build/torture" / engine)
     start = time.monotonic()
@@ -250,8 +250,7 @@ def torture(root: Path, engine: str, seed: int, minutes: float) -> Counter[str] 
             return None
         seed += 1000  # a round uses the seeds that follow its own
         if time.monotonic() >= start + 60 * minutes:
-            figures["seconds"] = round(time.monotonic() - start)
-            print(f"{engine}: " + _listing(figures))
+            print(f"{engine}: {_listing(figures)}, {time.monotonic() - start:.0f} seconds")
             return figures
 
 

@@ -374,8 +374,15 @@ class Campaign:
             slow = Reads(reads[engine].hit, reads[engine].swing, 10, 200)
             yield "dlsm_open_loop", hot, engine, disks, [self._dlsm_reads("run", engine, slow)]
             hit, rate = (0.6, 900) if engine == "two_phase" else (0.93, 1900)
-            pause = self._dlsm_reads("run", engine, Reads(hit, 0.03, 1, rate), compacting=0.6)
+            paused = Reads(hit, 0.03, 1, rate)
+            pause = self._dlsm_reads("run", engine, paused, compacting=0.6)
             yield "dlsm_pause", hot, engine, disks, [pause]
+            for copy in (1, 2):
+                pause = self._dlsm_reads("pause", engine, paused, compacting=0.6)
+                yield f"{engine}_pause_noise", {"copy": copy}, engine, disks, [pause]
+            for factor in (400, 800) if self.thin else (100, 200, 400, 800):
+                run = self._dlsm_reads("run", engine, reads[engine])
+                yield "dlsm_scales", {"factor": factor}, engine, disks, [run]
             for workload in ("C", "RO"):
                 other = self._dlsm_reads("run", engine, Reads(0.3, 0.02, 5, 260))
                 yield "dlsm_other", {"workload": workload}, engine, disks, [other]

@@ -698,8 +698,8 @@ def test_a_hit_ratio_without_a_period_is_told(results_dir, tmp_path):
         lambda frame: frame[frame.metric != "hit_ratio_period_s"],
     )
     row = check(damaged, "DLSM-C10")
-    assert row.verdict == "not run"
-    assert "hit_ratio_period_s was not measured" in row.reason
+    assert row.verdict == "inconclusive"
+    assert "a run tells no hit_ratio_period_s" in row.reason
 
 
 def test_without_the_noise_of_dlsm_that_of_any_engine_counts(results_dir, tmp_path):

@@ -50,11 +50,17 @@ def metrics_of(out, run, phase="run"):
     return rows.set_index("metric").value
 
 
+def workloads_of(out, run):
+    phases = pd.read_csv(out / "phases.csv", dtype={"run": str})
+    return phases[phases.run == run].set_index("phase").workload
+
+
 @pytest.mark.parametrize(
     ("name", "columns"),
     [
         ("experiments", tables.EXPERIMENT_COLUMNS),
         ("runs", tables.RUN_COLUMNS),
+        ("phases", tables.PHASE_COLUMNS),
         ("timeline", tables.TIMELINE_COLUMNS),
         ("compactions", tables.COMPACTION_COLUMNS),
         ("spans", tables.SPAN_COLUMNS),
@@ -130,8 +136,7 @@ def test_a_stream_beside_a_phase_stands_as_a_phase_of_its_own(copy):
     assert beside.throughput_ops_s == 12.5
     assert (beside.operations, beside.latency_read_mean_us) == (300, 7.5)
     assert "write_amplification" not in beside and "latency_write_count" not in beside
-    rows = pd.read_csv(out / "runs.csv", dtype={"run": str}).set_index(["run", "phase"])
-    assert set(rows.workload[run, "run.reader"]) == {"LATEST-ZIPFIAN"}
+    assert workloads_of(out, run)["run.reader"] == "LATEST-ZIPFIAN"
 
     del phase["beside"][0]["operations"]
     path.write_text(json.dumps(record))
@@ -411,10 +416,8 @@ def test_a_reader_and_the_writer_beside_it_do_not_share_their_numbers(copy):
     assert own.throughput_ops_s > 2000
     assert "latency_write_mean_us" in writer and "latency_write_mean_us" not in own
     assert "hit_ratio" in own and "hit_ratio" not in writer
-    runs = pd.read_csv(out / "runs.csv", dtype={"run": str})
-    runs = runs[(runs.run == run) & (runs.metric == "operations")].set_index("phase")
-    assert runs.workload["run.writer"] == "WO"
-    assert runs.workload["run"] == "DLSM"
+    workloads = workloads_of(out, run)
+    assert (workloads["run"], workloads["run.writer"]) == ("DLSM", "WO")
 
 
 @pytest.mark.parametrize(
@@ -503,3 +506,31 @@ def test_noise_of_scans_and_writes_is_told_by_phases_of_their_own(copy):
     ratio = max(first, second) / min(first, second)
     assert own.floor["throughput_ops_s"] == pytest.approx(ratio**12.706 - 1, rel=0.01)
     assert noise.pairs["throughput_ops_s", "any", "any"] == 2  # those of stock LevelDB only
+
+
+def test_a_metric_of_noise_is_of_one_phase_but_parity_has_its_own():
+    cells = [  # experiment, engine, copy, phase, metric, value
+        *(("noise", "leveldb", copy, "run", "a", 1.0) for copy in (1, 2)),
+        ("parity", "leveldb", 1, "read", "a", 1.0),
+        ("parity", "pristine", 1, "read", "a", 2.0),
+        *(("dlsm_noise", "dlsm", copy, "run", "a", 1.0) for copy in (1, 2)),
+        *(("dlsm_pause_noise", "dlsm", copy, "pause", "a", 1.0 + copy) for copy in (1, 2)),
+        *(("dlsm_pause_noise", "dlsm", copy, "pause", "b", 1.0 + copy) for copy in (1, 2)),
+    ]
+    frame = pd.DataFrame(
+        cells, columns=["experiment", "engine", "copy", "phase", "metric", "value"]
+    )
+    frame["run"] = frame.experiment + frame.engine + frame["copy"].astype(str)
+    frame = frame.assign(
+        repetition=1,
+        scale_factor=1,
+        profiled=0,
+        unit="1",
+        point=[json.dumps({"copy": copy}) for copy in frame["copy"]],
+    )
+    experiments = frame[tables.EXPERIMENT_COLUMNS].drop_duplicates()
+    noise = tables.noise_table(experiments, frame[tables.RUN_COLUMNS])
+    noise = noise.set_index(["metric", "engine_a", "engine_b"])
+    assert noise.floor["a", "leveldb", "pristine"] > 0
+    assert (noise.pairs["a", "dlsm", "dlsm"], noise.floor["a", "dlsm", "dlsm"]) == (1, 0)
+    assert noise.floor["b", "dlsm", "dlsm"] > 0

@@ -10,7 +10,7 @@ import pandas as pd
 from recompact import tables
 from recompact.claims.declarations import Claim, Claims, load_claims
 from recompact.claims.judgement import Verdict, judge
-from recompact.results import MissingCell, Results
+from recompact.results import MissingCell, Results, Untold
 from recompact.statistics import Estimate
 
 CLAIM_COLUMNS = [
@@ -90,6 +90,8 @@ def _judge_claim(
     for check in claim.check:
         try:
             evidences = check.evidences(results)
+        except Untold as untold:
+            return None, Verdict.INCONCLUSIVE, str(untold)
         except MissingCell as missing:
             return None, Verdict.NOT_RUN, str(missing)
         stamp = check.stamp(results)

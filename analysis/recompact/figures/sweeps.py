@@ -151,7 +151,7 @@ def bars_by_engine(
     if len(panels) == 1:
         panels[0].legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
     else:
-        figure.legend(handles, labels, loc="outside right upper")
+        figure.legend(handles, labels, loc="outside right center")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
 

@@ -240,7 +240,7 @@ def _numbers(path: Path) -> tuple[NumberView, ...]:
 def _conditions(results: Results) -> list[tuple[str, str]]:
     """Name and value of what the whole page was measured with."""
     stamp = results.stamp(results.experiments)
-    dates = [campaign.runs.date for campaign in results.campaigns]
+    dates = [campaign.specifications.date for campaign in results.campaigns]
     days = pd.concat(dates).str[:10].agg(["min", "max"])
     return [
         ("host", "; ".join(stamp.hosts)),
