@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -53,21 +53,36 @@ def check_declared(file: str, used: Iterable[tuple[str, str]], declared: Collect
             )
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
+class _UniqueKeyLoader(yaml.CSafeLoader):
     """YAML loader that refuses a key given twice instead of keeping the last."""
 
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """Compose a mapping as it is written, before anything is merged into it."""
-        node = super().compose_mapping_node(anchor)
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
-                line = key.start_mark.line + 1
-                raise yaml.composer.ComposerError(
-                    None, None, f"key {key.value!r} is given twice (line {line})", key.start_mark
-                )
-            seen.add(str(key.value))
-        return node
+    def get_single_node(self) -> yaml.Node | None:
+        """Compose the document as it is written, before anything is merged into it."""
+        document: yaml.Node | None = super().get_single_node()
+        nodes = [document]
+        checked = set()
+        while nodes:
+            node = nodes.pop()
+            if not isinstance(node, yaml.CollectionNode) or id(node) in checked:
+                continue
+            checked.add(id(node))
+            if isinstance(node, yaml.MappingNode):
+                _check_keys(node)
+                nodes += [value for _, value in node.value]
+            else:
+                nodes += node.value
+        return document
+
+
+def _check_keys(mapping: yaml.MappingNode) -> None:
+    seen: set[str] = set()
+    for key, _ in mapping.value:
+        if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
+            line = key.start_mark.line + 1
+            raise yaml.composer.ComposerError(
+                None, None, f"key {key.value!r} is given twice (line {line})", key.start_mark
+            )
+        seen.add(str(key.value))
 
 
 def load(path: Path, model: type[ModelT]) -> ModelT:

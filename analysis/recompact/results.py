@@ -118,7 +118,12 @@ class Campaign:
 
     def of(self, experiment: str) -> pd.DataFrame:
         """Rows of `experiments` of one experiment; none if it was not measured here."""
-        return self.experiments[self.experiments.experiment == experiment]
+        return self._by_experiment.get(experiment, self.experiments.iloc[:0])
+
+    @cached_property
+    def _by_experiment(self) -> Mapping[str, pd.DataFrame]:
+        groups = self.experiments.groupby("experiment", sort=False)
+        return {str(name): group for name, group in groups}
 
     @cached_property
     def dates(self) -> Mapping[str, str]:

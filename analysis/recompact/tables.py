@@ -264,7 +264,6 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
 
     experiments = experiments_table(plan)
     runs = runs_table(records, timelines)
-    compactions = (read_compactions(directory) for directory in directories.values())
     spans = (read_spans(directory) for directory in directories.values())
     profiles = (read_profile(directory) for directory in directories.values())
     out_dir.mkdir(parents=True, exist_ok=True)
@@ -272,7 +271,7 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
     write(runs, out_dir / "runs.csv")
     write(phases_table(records), out_dir / "phases.csv")
     write(concatenate(timelines.values(), TIMELINE_COLUMNS), out_dir / "timeline.csv")
-    write(concatenate(compactions, COMPACTION_COLUMNS), out_dir / "compactions.csv")
+    write(compactions_table(directories.values()), out_dir / "compactions.csv")
     write(concatenate(spans, SPAN_COLUMNS), out_dir / "spans.csv")
     write(concatenate(profiles, PROFILE_COLUMNS), out_dir / "profile.csv")
     write(noise_table(experiments, runs), out_dir / "noise.csv")
@@ -346,41 +345,37 @@ def read_timeline(directory: Path) -> pd.DataFrame:
     return frame.assign(run=directory.name)[TIMELINE_COLUMNS]
 
 
-def read_compactions(directory: Path) -> pd.DataFrame:
-    """Aggregate events.jsonl of a run per type, reason and level.
+def compactions_table(directories: Iterable[Path]) -> pd.DataFrame:
+    """Aggregate events.jsonl of the runs per type, reason and level.
 
     Returns
     -------
     DataFrame
         `COMPACTION_COLUMNS`: counts, summed bytes and microseconds, quantiles of the bytes read
-        and written by one event, and the longest event. Empty for an engine without event log.
+        and written by one event, and the longest event. No rows of an engine without event log.
     """
-    path = directory / "events.jsonl"
-    if not path.exists():
+    logs = [(directory.name, directory / "events.jsonl") for directory in directories]
+    read = {run: pd.DataFrame(_read_events(log, EVENT_KEYS)) for run, log in logs if log.exists()}
+    filled = [events.assign(run=run) for run, events in read.items() if not events.empty]
+    if not filled:
         return pd.DataFrame(columns=COMPACTION_COLUMNS)
-    events = pd.DataFrame(_read_events(path, EVENT_KEYS))
-    if events.empty:
-        return pd.DataFrame(columns=COMPACTION_COLUMNS)
+    events = pd.concat(filled, ignore_index=True)
     events["bytes_read"] = events.bytes_read_upper + events.bytes_read_lower
     events["total_bytes"] = events.bytes_read + events.bytes_written
-    table = (
-        events.groupby(["type", "reason", "level"], as_index=False)
-        .agg(
-            count=("micros", "size"),
-            inputs_upper=("inputs_upper", "sum"),
-            inputs_lower=("inputs_lower", "sum"),
-            bytes_read=("bytes_read", "sum"),
-            bytes_read_upper=("bytes_read_upper", "sum"),
-            bytes_written=("bytes_written", "sum"),
-            total_bytes_p10=("total_bytes", lambda values: values.quantile(0.1)),
-            total_bytes_p50=("total_bytes", lambda values: values.quantile(0.5)),
-            total_bytes_p90=("total_bytes", lambda values: values.quantile(0.9)),
-            micros=("micros", "sum"),
-            micros_max=("micros", "max"),
-        )
-        .assign(run=directory.name)
+    groups = events.groupby(["run", "type", "reason", "level"])
+    table = groups.agg(
+        count=("micros", "size"),
+        inputs_upper=("inputs_upper", "sum"),
+        inputs_lower=("inputs_lower", "sum"),
+        bytes_read=("bytes_read", "sum"),
+        bytes_read_upper=("bytes_read_upper", "sum"),
+        bytes_written=("bytes_written", "sum"),
+        micros=("micros", "sum"),
+        micros_max=("micros", "max"),
     )
-    return table[COMPACTION_COLUMNS]
+    for percent in (10, 50, 90):
+        table[f"total_bytes_p{percent}"] = groups.total_bytes.quantile(percent / 100)
+    return sort(table.reset_index()[COMPACTION_COLUMNS])
 
 
 def read_spans(directory: Path) -> pd.DataFrame:

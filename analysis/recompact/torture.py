@@ -35,6 +35,7 @@ FIRST_SEED = 1
 SHORT_SHARE = 0.1  # of the full numbers, in ./repro test
 BUG_SHARE = 0.05
 SANITIZED_SHARE = 0.02
+SANITIZED_STREAM = 2000  # operations; a sanitizer makes each ten times as slow
 # A round that takes longer hangs: about ten times what it takes on two cores.
 PATIENCE_S = 300
 PATIENCE_PER_ROUND_S = 3000
@@ -299,7 +300,13 @@ def sanitized(root: Path, engine: str) -> bool:
     for sanitizer, tests in SANITIZED_TESTS.items():
         folder = root / f"build/torture/{engine}-{sanitizer}"
         program = build_bench(root, engine, folder, sanitizer=sanitizer)
-        outcome = play(program, FIRST_SEED, SANITIZED_SHARE, tests=tests)
+        outcome = play(
+            program,
+            FIRST_SEED,
+            SANITIZED_SHARE,
+            f"--stream={SANITIZED_STREAM}",
+            tests=tests,
+        )
         if outcome.failed:
             print(f"{engine}, {sanitizer} sanitizer: {', '.join(outcome.failed)}")
             passed = False

@@ -1,6 +1,7 @@
 """Published tables add up over sessions."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -12,13 +13,19 @@ from recompact.results import Results
 from synthetic import Campaign
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of a smoke campaign, which no test changes."""
+    root = tmp_path_factory.mktemp("publish")
+    campaign = Campaign(root)
+    tables.build(campaign.raw, campaign.write(), root / "tables")
+    return root / "tables"
+
+
 @pytest.fixture
-def measured(tmp_path: Path) -> Path:
-    """The tables of a smoke campaign."""
-    campaign = Campaign(tmp_path / "campaign")
-    campaign.root.mkdir()
-    tables.build(campaign.raw, campaign.write(), tmp_path / "results/smoke")
-    return tmp_path / "results/smoke"
+def measured(built: Path, tmp_path: Path) -> Path:
+    """The tables of a smoke campaign, to do with as a test likes."""
+    return Path(shutil.copytree(built, tmp_path / "results/smoke"))
 
 
 def _read(folder: Path, name: str) -> pd.DataFrame:

@@ -10,6 +10,8 @@ from recompact.figures import style
 from recompact.results import MissingCell, Results, device_label
 from synthetic import THINNING, Campaign
 
+EXPERIMENTS = {"ldc_fanout", "ldc_profile", "lwc_eq1", "noise", "parity"}
+
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
@@ -19,7 +21,7 @@ def published(tmp_path_factory):
         "smoke": {},
         "small": {"scale": "small", "factor": 16, "repetitions": 2, "thin": False},
     }.items():
-        campaign = Campaign(root / "campaigns" / name, **options)
+        campaign = Campaign(root / "campaigns" / name, experiments=EXPERIMENTS, **options)
         campaign.root.mkdir(parents=True)
         tables.build(campaign.raw, campaign.write(), root / "published" / "host" / name)
     return root / "published"

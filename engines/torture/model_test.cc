@@ -13,7 +13,6 @@ namespace {
 
 constexpr uint64_t kOperations = 2'600'000;  // over all option sets
 constexpr size_t kLeastOptionSets = 20;
-constexpr size_t kStream = 10'000;
 
 std::string Listing(const std::vector<Operation>& operations) {
   std::ostringstream text;
@@ -31,10 +30,10 @@ TEST_P(ModelTest, Agrees) {
   const OptionSet& set = GetParam();
   const size_t sets = flags.engine.option_sets.size();
   const uint64_t streams =
-      std::max<uint64_t>(1, flags.Count(kOperations) / kStream / sets);
+      std::max<uint64_t>(1, flags.Count(kOperations) / flags.stream / sets);
   for (uint64_t i = 0; i < streams; i++) {
     const uint64_t seed = flags.seed + i;
-    std::vector<Operation> operations = Generate(seed, kStream);
+    std::vector<Operation> operations = Generate(seed, flags.stream);
     const auto difference = Play(flags.engine, set.options, operations);
     Report("model_operations", operations.size());
     if (!difference) continue;

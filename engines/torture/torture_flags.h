@@ -15,6 +15,7 @@ struct TortureFlags {
   EngineUnderTest engine;
   uint64_t seed = 1;
   double share = 1;  // of the full number of operations, kills, flips, ...
+  uint64_t stream = 10'000;  // operations of one stream of the model test
   std::chrono::seconds shrinking{120};  // of a failing stream, at the most
   std::string scratch = "/dev/shm";     // for real files
 

@@ -36,6 +36,8 @@ int Main(int argc, char** argv) {
       flags.seed = std::strtoull(value, nullptr, 10);
     } else if (const char* value = ValueOfFlag(argv[i], "--share=")) {
       flags.share = std::strtod(value, nullptr);
+    } else if (const char* value = ValueOfFlag(argv[i], "--stream=")) {
+      flags.stream = std::strtoull(value, nullptr, 10);
     } else if (const char* value = ValueOfFlag(argv[i], "--shrink_seconds=")) {
       flags.shrinking = std::chrono::seconds(std::strtoull(value, nullptr, 10));
     } else if (const char* value = ValueOfFlag(argv[i], "--scratch=")) {
