@@ -10,7 +10,11 @@ from recompact.figures import style
 from recompact.results import MissingCell, Results, device_label
 from synthetic import THINNING, Campaign
 
-EXPERIMENTS = {"ldc_fanout", "ldc_profile", "lwc_eq1", "noise", "parity"}
+EXPERIMENTS = {
+    *("noise", "parity", "scp_noise", "pcp_noise"),
+    *("ldc_fanout", "ldc_latency", "ldc_profile", "lwc_eq1", "lwc_load"),
+    *("pcp_entries_ssd_balanced", "pcp_overhead", "pcp_threads_ssd_balanced"),
+}
 
 
 @pytest.fixture(scope="module")
