@@ -102,6 +102,27 @@ def test_ratios_are_those_of_the_counters(copy):
     assert metrics.suspect == 0
 
 
+def test_a_shingled_disk_tells_what_it_writes_beside_its_host(copy):
+    run = run_of(copy, "ldc_latency")
+    plain = metrics_of(build(copy), run)
+    assert "auxiliary_write_amplification" not in plain
+    assert "overall_write_amplification" not in plain
+    path = copy / "raw" / run / "run.json"
+    record = json.loads(path.read_text())
+    counters = record["phases"][0]["counters"]
+    counters["device_cleaning_write_bytes"] = 3 * counters["device_write_bytes"]
+    path.write_text(json.dumps(record))
+    metrics = metrics_of(build(copy), run)
+    assert metrics.auxiliary_write_amplification == 4
+    assert metrics.overall_write_amplification == pytest.approx(4 * metrics.write_amplification)
+    # Host-managed: nothing is cleaned.
+    counters["device_cleaning_write_bytes"] = 0
+    path.write_text(json.dumps(record))
+    metrics = metrics_of(build(copy), run)
+    assert metrics.auxiliary_write_amplification == 1
+    assert metrics.overall_write_amplification == metrics.write_amplification
+
+
 def test_a_phase_and_its_debt_are_told_together(copy):
     out = build(copy)
     run = run_of(copy, "scale_model")
@@ -192,6 +213,8 @@ def test_the_largest_space_holds_tables_that_are_written_or_wait_to_be_deleted()
         ("user_bytes_written", "B"),
         ("space_live_bytes", "B"),
         ("write_amplification", "1"),
+        ("auxiliary_write_amplification", "1"),
+        ("device_cleaning_write_bytes", "B"),
         ("compaction_count", "1"),
         ("compaction_bandwidth_bytes_s", "B/s"),
         ("compaction_sort_us", "us"),
