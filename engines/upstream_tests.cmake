@@ -45,7 +45,8 @@ endforeach()
 function(add_upstream_test name program command)
   add_test(NAME upstream.${name} COMMAND sh -c
     "TEST_TMPDIR=\"\${TEST_TMPDIR:-/tmp}/${name}\" && export TEST_TMPDIR &&
-     export BENCHMARK_FILTER=none && mkdir -p \"$TEST_TMPDIR\" && ${command}" $<TARGET_FILE:${program}>)
+     export BENCHMARK_FILTER=none && mkdir -p \"$TEST_TMPDIR\" &&
+     ${command}" $<TARGET_FILE:${program}>)
 endfunction()
 
 # db_test takes as long as all others together.

@@ -38,6 +38,10 @@ int Main(int argc, char** argv) {
       flags.share = std::strtod(value, nullptr);
     } else if (const char* value = ValueOfFlag(argv[i], "--stream=")) {
       flags.stream = std::strtoull(value, nullptr, 10);
+      if (flags.stream == 0) {
+        std::fprintf(stderr, "torture: %s: at least one operation\n", argv[i]);
+        return kBadInput;
+      }
     } else if (const char* value = ValueOfFlag(argv[i], "--shrink_seconds=")) {
       flags.shrinking = std::chrono::seconds(std::strtoull(value, nullptr, 10));
     } else if (const char* value = ValueOfFlag(argv[i], "--scratch=")) {
