@@ -26,6 +26,10 @@ OptionName = Literal[
     "compaction_input_bytes",
     "compression",
     "compute_threads",
+    "dtable_balance_percent",
+    "dtable_bytes",
+    "dtable_files",
+    "dtable_segments",
     "expand_inputs",
     "fanout",
     "filter_base_lg",
@@ -372,18 +376,50 @@ class Balance(Declaration):
     compute_share: float = Field(gt=0, lt=1)
 
 
-class Device(Declaration, extra="allow"):
-    """A device; the driver knows and checks the parameters of each kind."""
+BLOCK_BYTES = 4096  # of files on a shingled disk, see workloads/driver/file_placement.h
 
-    kind: Literal["memory", "path", "ssd", "hdd", "raid0"]
+
+class Device(Declaration, extra="allow"):
+    """A device; the driver knows and checks the parameters of each kind.
+
+    Attributes
+    ----------
+    band_bytes : int, optional
+        What a shingled disk writes from its beginning on: a band, or a zone. At paper scale.
+    media_cache_bytes : int, optional
+        Where a disk of kind smr puts all other writes. At paper scale.
+    clean_after_idle_ms : float, optional
+        When a disk of kind smr begins to clean bands of itself. At paper scale.
+    own_bands : bool, optional
+        Whether each table has bands of its own on a disk of kind smr; not if left out.
+    """
+
+    kind: Literal["memory", "path", "ssd", "hdd", "smr", "zoned_smr", "raid0"]
     title: str
     source: str
     balance: Balance | None = None
+    band_bytes: int | None = Field(default=None, gt=0, multiple_of=BLOCK_BYTES)
+    media_cache_bytes: int | None = None
+    clean_after_idle_ms: float | None = Field(default=None, ge=0)
+    own_bands: bool | None = None
+
+    @model_validator(mode="after")
+    def _shingled_disk_is_complete(self) -> Device:
+        if (self.band_bytes is not None) != (self.kind in ("smr", "zoned_smr")):
+            raise ValueError("band_bytes goes with kind smr or zoned_smr, and no other")
+        for key in ("media_cache_bytes", "clean_after_idle_ms"):
+            if (getattr(self, key) is not None) != (self.kind == "smr"):
+                raise ValueError(f"{key} goes with kind smr, and no other")
+        if self.own_bands is not None and self.kind != "smr":
+            raise ValueError("own_bands goes with kind smr, and no other")
+        if self.media_cache_bytes is not None and self.media_cache_bytes < (self.band_bytes or 0):
+            raise ValueError(f"media_cache_bytes must be at least band_bytes, {self.band_bytes}")
+        return self
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Everything the driver is told, without the prose."""
-        return self.model_dump(exclude={"title", "source", "balance"})
+        return self.model_dump(exclude={"title", "source", "balance"}, exclude_none=True)
 
 
 class _Devices(Declaration):

@@ -55,10 +55,12 @@ DRIVER_COUNTERS = (
     *("cpu_user_us", "cpu_sys_us", "device_reads", "device_writes", "device_read_bytes"),
     *("device_write_bytes", "device_unsubmitted_bytes", "device_syncs", "device_busy_us"),
     *("device_lost_us", "device_max_lag_us", "page_cache_hits", "page_cache_misses"),
+    *("device_cleaning_read_bytes", "device_cleaning_write_bytes", "device_media_cache_bytes"),
 )
 COMPUTED = (
     *("duration_s", "operations", "throughput_ops_s", "suspect"),
     *("write_amplification", "write_amplification_device", "write_amplification_process"),
+    *("auxiliary_write_amplification", "overall_write_amplification"),
     *("read_amplification", "compaction_read_amplification", "tables_per_get", "blocks_per_get"),
     *("write_throughput_bytes_s", "read_throughput_bytes_s", "block_read_throughput_bytes_s"),
     *("compaction_io_bytes", "filter_share", "filter_bytes_per_sstable"),

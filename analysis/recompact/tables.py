@@ -522,6 +522,11 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     the first compares what a compaction takes, and the second is to the pipeline's disadvantage.
     The queues' means are sub-tasks that wait.
 
+    A shingled disk tells ``auxiliary_write_amplification`` (AWA), the bytes that it wrote, cleaning
+    included, per byte that its host wrote to it, and ``overall_write_amplification`` (MWA),
+    ``write_amplification`` times AWA, as LWC has it. What is in its media cache when a phase ends
+    (``device_media_cache_bytes``) is not in them: it is cleaned later.
+
     ``hit_ratio`` is of the blocks that users look at; ``disk_accesses_per_get`` are those that the
     block cache does not have. ``upper_tables_per_get`` leaves out one filter, that of the last
     level, where most gets of a full tree end. ``filter_error_rate`` is of the filters asked for a
@@ -579,6 +584,10 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
         "write_amplification": (["table_bytes_written"], "user_bytes_written"),
         "write_amplification_device": (["device_write_bytes"], "user_bytes_written"),
         "write_amplification_process": (["process_write_bytes"], "user_bytes_written"),
+        "auxiliary_write_amplification": (
+            ["device_write_bytes", "device_cleaning_write_bytes"],
+            "device_write_bytes",
+        ),
         "compaction_read_amplification": (["compaction_bytes_read"], "user_bytes_written"),
         "read_amplification": (["block_read_bytes"], "user_bytes_read"),
         "filter_share": (["filter_bytes_written"], "table_bytes_written"),
@@ -604,9 +613,17 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
         "write_queue_mean": (["compaction_writeq_us"], "pipeline_us"),
         **{metric: (list(names), "steps_us") for metric, names in STEP_SHARES.items()},
     }
-    for metric, (parts, whole) in ratios.items():
-        if count.get(whole) and all(part in count for part in parts):
-            yield metric, sum(count[part] for part in parts) / count[whole]
+    told = {
+        metric: sum(count[part] for part in parts) / count[whole]
+        for metric, (parts, whole) in ratios.items()
+        if count.get(whole) and all(part in count for part in parts)
+    }
+    yield from told.items()
+    if "write_amplification" in told and "auxiliary_write_amplification" in told:
+        yield (
+            "overall_write_amplification",
+            told["write_amplification"] * told["auxiliary_write_amplification"],
+        )
 
 
 def _operations(stream: StreamRecord, operation: str) -> float:
@@ -698,10 +715,17 @@ def unit(metric: str) -> str:
 
 
 def host_label(host: Mapping[str, Any]) -> str:
-    """Describe a host without naming it: processor, cores, memory, kernel, file system."""
+    """Describe a host without naming it: processor, cores, memory, kernel, file system.
+
+    One name may stand for processors of several generations, which their family and model tell
+    apart; a record of an older driver has neither.
+    """
     gibibytes = round(float(host.get("memory_bytes", 0)) / 2**30)
+    processor = str(host.get("cpu", "unknown processor"))
+    if host.get("cpu_family", "unknown") != "unknown":
+        processor += f" (family {host['cpu_family']}, model {host['cpu_model']})"
     parts = [
-        f"{host.get('cores', '?')} x {host.get('cpu', 'unknown processor')}",
+        f"{host.get('cores', '?')} x {processor}",
         f"{gibibytes} GiB",
         str(host.get("kernel", "unknown kernel")).split("-")[0],
         str(host.get("filesystem", "unknown file system")),

@@ -32,8 +32,7 @@ FAILING_SEEDS = f"{FOLDER}/failing_seeds.csv"
 COMMON_SET = "small"  # of which databases pass from engine to engine
 DEEP_SET = "fan_out_2"  # with more levels than upstream reads
 FIRST_SEED = 1
-SHORT_SHARE = 0.1  # of the full numbers, in ./repro test
-BUG_SHARE = 0.05
+SHORT_SHARE = 0.05  # of the full numbers; with it nearly every planted bug is caught
 SANITIZED_SHARE = 0.02
 SANITIZED_STREAM = 2000  # operations; a sanitizer makes each ten times as slow
 # A round that takes longer hangs: about ten times what it takes on two cores.
@@ -407,7 +406,7 @@ def planted_bugs(root: Path, names: Sequence[str] = ()) -> bool:
         upstream.apply(patch, place)
         try:
             program = build_bench(copy, engine, folder / engine, tree)
-            for share in (BUG_SHARE, 1):  # a whole round, if a part of one misses it
+            for share in (SHORT_SHARE, 1):  # a whole round, if a part of one misses it
                 outcome = play(program, FIRST_SEED, share, "--shrink_seconds=0", quiet=True)
                 if outcome.failed:
                     break

@@ -37,6 +37,8 @@ STYLES |= {
     "two_phase_table_filters": EngineStyle("LSM (two-phase), tables' filters", "#56b4e9", "d"),
     "dlsm_table_filters": EngineStyle("dLSM, tables' filters", "#ece133", "D"),
     "stepped_merge": EngineStyle("SM (stepped merge)", "#cc78bc", "P"),
+    "lwc": EngineStyle("LWC-tree (reconstructed)", "#aa4499", "X"),
+    "lwc_files": EngineStyle("LWC-tree (reconstructed), a file per DTable", "#999933", "P"),
 }
 LDC_THRESHOLD = 10
 PIPELINES = ("scp", "pcp", "pcp_adaptive", "ldc_pcp")
@@ -56,6 +58,7 @@ TREES |= dict.fromkeys(PIPELINES, "ab12cd34")
 DLSM_TREES = ("two_phase", "dlsm", "dlsm_tree_filters", "dlsm_trimmed")
 DLSM_TREES += ("two_phase_table_filters", "dlsm_table_filters")
 TREES |= dict.fromkeys(DLSM_TREES, "d15e0b0f") | {"stepped_merge": "57e99ed0"}
+TREES |= {"lwc": "1c77ab09", "lwc_files": "1c77ab09"}
 TREES |= {"ldc": "5d1c0a77", "ldc_adaptive": "5d1c0a77", "ldc_release": "5d1c0a77"}
 DEVICES: dict[str, dict[str, Any]] = {
     "memory": {"id": "memory", "kind": "memory"},
@@ -73,6 +76,10 @@ DEVICES: dict[str, dict[str, Any]] = {
     },
 }
 DEVICES["sata_ssd"] = DEVICES["pcie_ssd"] | {"id": "sata_ssd"}
+DEVICES |= {
+    name: DEVICES["hdd_7200"] | {"id": name, "kind": kind}
+    for name, kind in (("smr", "smr"), ("smr_own_bands", "smr"), ("zoned_smr", "zoned_smr"))
+}
 DEVICES["hdd_15k_raid0"] = {"id": "hdd_15k_raid0", "kind": "raid0", "members": 2}
 DEVICES["hdd_7200_raid0"] = {"id": "hdd_7200_raid0", "kind": "raid0", "members": 1}
 DEVICES |= {
@@ -131,6 +138,16 @@ DLSM_LEVELS = dict.fromkeys(DLSM_ENGINES, TWO_PARTS)
 DLSM_LEVELS |= {"leveldb": LEVELED, "stepped_merge": STEPPED}
 OTHER_READINGS = ("LATEST-RANGEHOT-FEW", "LATEST-RANGEHOT-MANY", "LATEST-KEYRANGE")
 BUFFER_SHARE = 0.085  # of the tree
+# Of each engine that LWC-tree is compared with: bytes of tables written per byte loaded, loads and
+# reads per second on a hard disk; of each shingled disk and engine, AWA.
+LWC_COSTS = {
+    "leveldb": (11.5, 450, 70),
+    "lwc": (4.6, 1500, 62),
+    "lwc_files": (4.6, 1400, 62),
+    "ldc": (7, 800, 64),
+    "stepped_merge": (4, 1800, 45),
+}
+LWC_DISKS = {"smr": 2.6, "smr_own_bands": 1.1, "zoned_smr": 1.0}
 PROFILE = {
     ("compaction", "DoCompactionWork"): 0.33,
     ("compression", "DoCompactionWork"): 0.14,
@@ -296,14 +313,60 @@ class Campaign:
         for size in [5] if self.thin else [5, 10]:
             compressible = [self._load(size, wa=6)]
             yield "lwc_compressible", {"size_gb": size}, "leveldb", "hdd_7200", compressible
+        yield from self._lwc_matrix()
         for fanout in [4, 10] if self.thin else [4, 10, 16]:
             for expand in (False, True):
                 point = {"fanout": fanout, "expand_inputs": expand}
                 yield "lwc_eq1", point, "leveldb", "memory", [self._load(10, fanout)]
+        for fanout in [10] if self.thin else [4, 10, 16]:
+            load = self._load(10, fanout, wa=4.6)
+            yield "lwc_eq1_dtables", {"fanout": fanout}, "lwc", "memory", [load]
         for factor in [4, 16, 64] if self.thin else [1, 4, 16, 64]:
             load = self._load(7.5, wa=7)
             phases = [load, self._settle(load)]
             yield "scale_model", {"factor": factor}, "leveldb", "memory", phases
+
+    def _lwc_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
+        """Yield the comparison of LWC-tree with others, over devices."""
+        four = ("leveldb", "lwc", "ldc", "stepped_merge")
+        two = ("leveldb", "lwc_files")
+        sizes = {"size_gb": [10] if self.thin else [5, 10]}
+        values = {"value_bytes": [1024, 16384] if self.thin else [1024, 4096, 16384]}
+        for name, engines, device, sweep in (
+            ("lwc_hdd", four, "hdd_7200", sizes),
+            ("lwc_ssd", four, "sata_ssd", sizes),
+            ("lwc_smr", (*four, "lwc_files"), "smr", sizes),
+            ("lwc_own_bands", two, "smr_own_bands", sizes),
+            ("lwc_zoned", two, "zoned_smr", sizes),
+            ("lwc_values", ("leveldb", "lwc"), "hdd_7200", values),
+            ("lwc_sequential", four, "hdd_7200", sizes),
+            ("lwc_dtables", ("lwc",), "hdd_7200", sizes),
+        ):
+            ((key, points),) = sweep.items()
+            for point, engine in itertools.product(points, engines):
+                wa, loads, reads = LWC_COSTS[engine]
+                cleaned = LWC_DISKS.get(device, 1)
+                load = self._load(point if key == "size_gb" else 5, wa=wa)
+                rate = self._around(loads / cleaned)
+                load |= {"throughput_ops_s": rate, "duration_s": load["operations"] / rate}
+                phases = [load, self._settle(load)]
+                if name == "lwc_sequential":
+                    scan = self._lookups(10, compacted=True) | {"name": "scan"}
+                    scan["latency_us"]["scan"] = scan["latency_us"].pop("read")
+                    phases.append(scan | {"_means": {}})
+                elif name == "lwc_dtables":
+                    phases = [load, self._burst(False), self._lookups(point, False)]
+                    compacted = [self._burst(True), self._lookups(point, True)]
+                    yield f"{name}_compacted", {key: point}, engine, device, compacted
+                elif key == "size_gb":
+                    read = self._lookups(10, compacted=True)
+                    mean = self._around(1e6 / reads)
+                    read["latency_us"]["read"] |= {"mean": mean}
+                    phases.append(read)
+                for phase in phases if device in LWC_DISKS else ():
+                    own = (cleaned - 1) * phase["counters"]["device_write_bytes"]
+                    phase["counters"]["device_cleaning_write_bytes"] = own
+                yield name, {key: point}, engine, device, phases
 
     def _pcp_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield PCP's experiments, each on the device as it was and on the balanced one."""
@@ -969,18 +1032,19 @@ class Campaign:
         sstable = 2**21 // factor
         fanout = point.get("fanout", 10)
         lines: list[dict[str, Any]] = []
+        appends = engine.startswith("lwc")
         stock = engine == "leveldb" or engine in PIPELINES
         for number in range(12 if engine in PIPELINES else 240):
             level = int(self.rng.choice([1, 2, 3], p=[0.2, 0.4, 0.4]))
             victims = 1 if not point.get("expand_inputs", True) else 1 + number % 3
             fullness = {1: 0.8, 2: 0.9, 3: 0.55}[level]
-            lower = max(0, round(self._around(victims * fanout * fullness, 4)))
+            lower = max(0, round(self._around(victims * fanout * fullness, 4))) * (not appends)
             total = (victims + lower) * sstable
             lines.append(
                 {
                     "t_us": number * 1000,
                     "type": "compaction" if stock else "merge",
-                    "reason": "size" if stock else "slices",
+                    "reason": "size" if stock or appends else "slices",
                     "level": level,
                     "inputs_upper": victims,
                     "inputs_lower": lower,

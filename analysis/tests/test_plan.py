@@ -117,6 +117,19 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
         ("workloads", "value_bytes: 1024", "bytes: 1024", "workloads.WO.bytes"),
         ("scales", "repetitions: 1", "repetitions: 0", "scales.smoke.repetitions"),
         ("devices", "kind: memory", "kind: paper", "devices.memory.kind"),
+        ("devices", "kind: hdd\n", "kind: smr\n", "hdd_7200: .*band_bytes goes with kind smr or"),
+        ("devices", "kind: smr\n", "kind: zoned_smr\n", "smr: .*media_cache_bytes goes with kind"),
+        ("devices", "band_bytes: 31457280", "band_bytes: 0", "devices.smr.band_bytes: .*than 0"),
+        ("devices", "band_bytes: 31457280", "band_bytes: 30000000", "multiple of 4096"),
+        ("devices", "band_bytes: 31457280", "band_byte: 31457280", "devices.smr: .*band_bytes"),
+        (
+            "devices",
+            "media_cache_bytes: 20000000000",
+            "media_cache_bytes: 20000000",
+            "devices.smr: .*media_cache_bytes must be at least band_bytes, 31457280",
+        ),
+        ("devices", "clean_after_idle_ms: 1000", "clean_after_idle_ms: -1", "clean_after_idle_ms"),
+        ("devices", "    like: smr\n", "    like: hdd_7200\n", "own_bands: .*own_bands goes with"),
         ("devices", "like: sata_ssd\n", "like: sata\n", "sata_ssd_balanced.like: 'sata' is no"),
         (
             "devices",
@@ -417,6 +430,20 @@ def test_a_balanced_device_is_the_one_that_it_is_like() -> None:
         assert devices[f"{name}_balanced"].parameters == devices[name].parameters
         assert devices[f"{name}_balanced"].balance is not None
         assert devices[f"{name}_balanced"].title != devices[name].title
+
+
+def test_shingled_disks_differ_in_who_manages_them() -> None:
+    devices = Declarations(ROOT).devices
+    smr = devices["smr"].parameters
+    assert devices["smr_own_bands"].parameters == smr | {"own_bands": True}
+    theirs = {"kind", "band_bytes", "media_cache_bytes", "clean_after_idle_ms"}
+    zoned = devices["zoned_smr"].parameters
+    assert {key: zoned[key] for key in smr if key not in theirs} == {
+        key: smr[key] for key in smr if key not in theirs
+    }
+    for name in ("hdd_7200", "memory", "pcie_ssd"):  # runs on others keep what they are told
+        assert not {*theirs, "own_bands"} - {"kind"} & set(devices[name].parameters)
+        assert None not in devices[name].parameters.values()
 
 
 def test_dlsm_runs_turn_level_1_over_as_often_at_any_scale() -> None:

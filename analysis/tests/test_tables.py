@@ -102,6 +102,27 @@ def test_ratios_are_those_of_the_counters(copy):
     assert metrics.suspect == 0
 
 
+def test_a_shingled_disk_tells_what_it_writes_beside_its_host(copy):
+    run = run_of(copy, "ldc_latency")
+    plain = metrics_of(build(copy), run)
+    assert "auxiliary_write_amplification" not in plain
+    assert "overall_write_amplification" not in plain
+    path = copy / "raw" / run / "run.json"
+    record = json.loads(path.read_text())
+    counters = record["phases"][0]["counters"]
+    counters["device_cleaning_write_bytes"] = 3 * counters["device_write_bytes"]
+    path.write_text(json.dumps(record))
+    metrics = metrics_of(build(copy), run)
+    assert metrics.auxiliary_write_amplification == 4
+    assert metrics.overall_write_amplification == pytest.approx(4 * metrics.write_amplification)
+    # Host-managed: nothing is cleaned.
+    counters["device_cleaning_write_bytes"] = 0
+    path.write_text(json.dumps(record))
+    metrics = metrics_of(build(copy), run)
+    assert metrics.auxiliary_write_amplification == 1
+    assert metrics.overall_write_amplification == metrics.write_amplification
+
+
 def test_a_phase_and_its_debt_are_told_together(copy):
     out = build(copy)
     run = run_of(copy, "scale_model")
@@ -192,6 +213,8 @@ def test_the_largest_space_holds_tables_that_are_written_or_wait_to_be_deleted()
         ("user_bytes_written", "B"),
         ("space_live_bytes", "B"),
         ("write_amplification", "1"),
+        ("auxiliary_write_amplification", "1"),
+        ("device_cleaning_write_bytes", "B"),
         ("compaction_count", "1"),
         ("compaction_bandwidth_bytes_s", "B/s"),
         ("compaction_sort_us", "us"),
@@ -247,6 +270,18 @@ def test_tables_hold_no_path_of_the_host(copy):
     out = build(copy)
     for table in out.iterdir():
         assert "/secret" not in table.read_text(), table.name
+
+
+def test_a_processor_is_told_by_its_generation_where_it_is_known():
+    host = {"cpu": "AMD EPYC", "cores": 2, "memory_bytes": 2**30, "kernel": "Linux 6.1.0-30"}
+    host["filesystem"] = "tmpfs"
+    assert tables.host_label(host) == "2 x AMD EPYC, 1 GiB, Linux 6.1.0, tmpfs"
+    for family, label in (
+        ("25", "2 x AMD EPYC (family 25, model 17), 1 GiB, Linux 6.1.0, tmpfs"),
+        ("unknown", "2 x AMD EPYC, 1 GiB, Linux 6.1.0, tmpfs"),
+    ):
+        known = host | {"cpu_family": family, "cpu_model": "17"}
+        assert tables.host_label(known) == label
 
 
 def test_a_run_named_by_digits_only_keeps_its_name(copy):

@@ -58,6 +58,11 @@ const RunList* CompactionPicker::Runs(const Version& v, int level) const {
   return v.runs_[level].get();
 }
 
+const LevelCuts& CompactionPicker::Cuts(const Version& v, int level) const {
+  static const auto* const kNone = new LevelCuts;
+  return v.cuts_[level] == nullptr ? *kNone : *v.cuts_[level];
+}
+
 size_t CompactionPicker::CachedBlocks(const FileMetaData& table) const {
   return versions_->table_cache_->CachedBlocks(table.number);
 }
@@ -234,6 +239,45 @@ Compaction* CompactionPicker::NewRunMerge(int level,
       lower.erase(lower.begin());
     }
   }
+  return c;
+}
+
+Compaction* CompactionPicker::NewRoutedCompaction(
+    const std::vector<FileMetaData*>& inputs,
+    std::unique_ptr<OutputRouter> router, const char* reason) {
+  Compaction* const c = NewOfCurrent(0, reason);
+  c->inputs_[0] = inputs;
+  c->router_ = std::move(router);
+  return c;
+}
+
+Compaction* CompactionPicker::NewRoutedMerge(
+    int level, const std::vector<FileMetaData*>& newest_first, int older_level,
+    std::unique_ptr<OutputRouter> router, const char* reason) {
+  Compaction* const c = NewOfCurrent(level, reason);
+  std::vector<TablePart> parts;
+  for (FileMetaData* const table : newest_first) {
+    TablePart part;
+    part.begin = table->smallest.user_key().ToString();
+    part.end = table->largest.user_key().ToString();
+    part.bytes = table->file_size;
+    part.table = table;
+    parts.push_back(part);
+  }
+  c->parts_ =
+      std::make_shared<const PartList>(versions_, nullptr, std::move(parts));
+  c->older_level_ = older_level;
+  c->router_ = std::move(router);
+  return c;
+}
+
+Compaction* CompactionPicker::NewRoutedMove(
+    int level, FileMetaData* table, std::unique_ptr<OutputRouter> router,
+    const char* reason) {
+  Compaction* const c = NewOfCurrent(level, reason);
+  c->inputs_[0].push_back(table);
+  c->router_ = std::move(router);
+  c->is_move_ = true;
   return c;
 }
 

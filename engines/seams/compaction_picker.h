@@ -1,6 +1,7 @@
 #ifndef RECOMPACT_ENGINES_SEAMS_COMPACTION_PICKER_H_
 #define RECOMPACT_ENGINES_SEAMS_COMPACTION_PICKER_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,7 @@ class CompactionPicker {
       const;  // of tables that the newest version holds parts of
   uint64_t Bytes(const Version& v, int level) const;  // of its files
   const RunList* Runs(const Version& v, int level) const;
+  const LevelCuts& Cuts(const Version& v, int level) const;  // may be none
   size_t CachedBlocks(const FileMetaData& table) const;  // in the block cache
   double CompactionScore(const Version& v) const;
   int CompactionLevel(const Version& v) const;
@@ -134,6 +136,22 @@ class CompactionPicker {
   // level, or with what they overlap there into its files, if that is 0.
   Compaction* NewRunMerge(int level, std::vector<TablePart> newest_first,
                           uint64_t output_run, const char* reason);
+
+  // New compactions into runs of "level" + 1 that "router" chooses: of files of
+  // L0; of whole tables in the runs of "level" or of "level" + 1, newest first,
+  // that nothing in a level before "older_level" is older than; and of one
+  // table, which is moved.  The caller takes tables of runs out by edit().
+  Compaction* NewRoutedCompaction(const std::vector<FileMetaData*>& inputs,
+                                  std::unique_ptr<OutputRouter> router,
+                                  const char* reason);
+  Compaction* NewRoutedMerge(int level,
+                             const std::vector<FileMetaData*>& newest_first,
+                             int older_level,
+                             std::unique_ptr<OutputRouter> router,
+                             const char* reason);
+  Compaction* NewRoutedMove(int level, FileMetaData* table,
+                            std::unique_ptr<OutputRouter> router,
+                            const char* reason);
 
   // Makes outputs of "c" end where they overlap much of "level", too.
   void AddGrandparents(Compaction* c, int level) const;

@@ -21,15 +21,20 @@ std::vector<Version*> VersionSet::NewestFirst() {
 }
 
 VersionSet::TableBytes VersionSet::CountTableBytes(
-    const std::vector<Version*>& newest_first, std::set<uint64_t>* numbers) {
+    const std::vector<Version*>& newest_first, std::set<uint64_t>* files) {
   TableBytes sum;
+  std::set<uint64_t> tables;
+  const auto is_new = [&tables, files](const FileMetaData& table) {
+    files->insert(table.file());
+    return tables.insert(table.number).second;
+  };
   for (const Version* v : newest_first) {
     // What the newest, the current one, does not hold is pinned.
     const bool is_current = v == newest_first.front();
     uint64_t* bytes = is_current ? &sum.live : &sum.pinned;
     for (const auto& files : v->files_) {
       for (const FileMetaData* f : files) {
-        if (numbers->insert(f->number).second) *bytes += f->file_size;
+        if (is_new(*f)) *bytes += f->file_size;
       }
     }
     for (const auto& of_level : v->parts_) {
@@ -37,7 +42,7 @@ VersionSet::TableBytes VersionSet::CountTableBytes(
         if (parts == nullptr) continue;
         if (is_current) sum.in_parts += parts->bytes();
         for (const TablePart& part : parts->newest_first()) {
-          if (!numbers->insert(part.table->number).second) continue;
+          if (!is_new(*part.table)) continue;
           *bytes += part.table->file_size;
           if (is_current) sum.frozen += part.table->file_size;
         }
@@ -52,8 +57,7 @@ VersionSet::TableBytes VersionSet::CountTableBytes(
       }
       for (const SortedRun& run : runs->newest_first()) {
         for (const FileMetaData* f : run.tables) {
-          if (IsTrimmed(*f) || !numbers->insert(f->number).second) continue;
-          *bytes += f->file_size;
+          if (!IsTrimmed(*f) && is_new(*f)) *bytes += f->file_size;
         }
       }
     }
@@ -63,14 +67,15 @@ VersionSet::TableBytes VersionSet::CountTableBytes(
 
 namespace {
 
-// Sums the tables in "dbname" that are not in "known": those that a flush or
-// compaction is writing ("pending"), and those that nothing refers to and that
-// wait for deletion.
+// Sums what "dbname" has beside "known_bytes" of tables in the files "known":
+// tables that a flush or compaction is writing ("pending"), and what nothing
+// refers to and waits for deletion: files, and parts of those that are known.
 void CountOtherTableBytes(Env* env, const std::string& dbname,
-                          const std::set<uint64_t>& known,
+                          const std::set<uint64_t>& known, uint64_t known_bytes,
                           const std::set<uint64_t>& pending,
                           uint64_t* pending_bytes, uint64_t* obsolete_bytes) {
   *pending_bytes = *obsolete_bytes = 0;
+  uint64_t in_known_files = 0;
   // What was begun after the two sets were taken is pending too.
   uint64_t newest = 0;
   if (!known.empty()) newest = *known.rbegin();
@@ -81,11 +86,16 @@ void CountOtherTableBytes(Env* env, const std::string& dbname,
   FileType type;
   for (const std::string& name : names) {
     if (ParseFileName(name, &number, &type) && type == kTableFile &&
-        known.count(number) == 0 &&
         env->GetFileSize(dbname + "/" + name, &size).ok()) {
       const bool being_written = pending.count(number) > 0 || number > newest;
-      *(being_written ? pending_bytes : obsolete_bytes) += size;
+      *(known.count(number) > 0 ? &in_known_files
+        : being_written         ? pending_bytes
+                                : obsolete_bytes) += size;
     }
+  }
+  // Less if the last of them went away meanwhile.
+  if (in_known_files > known_bytes) {
+    *obsolete_bytes += in_known_files - known_bytes;
   }
 }
 
@@ -96,11 +106,11 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
   MaybeScheduleCompaction();
   const bool idle = imm_ == nullptr && !background_compaction_scheduled_ &&
                     !versions_->picker()->NeedsCompaction();
-  const auto count_tables = [this](std::set<uint64_t>* numbers) {
+  const auto count_tables = [this](std::set<uint64_t>* files) {
     const std::vector<Version*> versions = versions_->NewestFirst();
     mutex_.Unlock();  // Do not hold up writers: there are thousands of tables
     const VersionSet::TableBytes sum =
-        VersionSet::CountTableBytes(versions, numbers);
+        VersionSet::CountTableBytes(versions, files);
     mutex_.Lock();
     for (Version* v : versions) v->Unref();
     return sum;
@@ -114,9 +124,9 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
     return true;
   }
   if (property == "recompact.tables") {
-    std::set<uint64_t> numbers;
-    count_tables(&numbers);
-    *value = std::to_string(numbers.size());
+    std::set<uint64_t> files;
+    count_tables(&files);
+    *value = std::to_string(files.size());
     return true;
   }
   if (property == "recompact.format") {
@@ -138,12 +148,12 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
   }
   if (property == "recompact.space") {
     uint64_t pending_bytes, obsolete_bytes;
-    std::set<uint64_t> known;
-    const VersionSet::TableBytes sum = count_tables(&known);
+    std::set<uint64_t> files;
+    const VersionSet::TableBytes sum = count_tables(&files);
     const std::set<uint64_t> pending = pending_outputs_;
     mutex_.Unlock();  // Do not hold up writers while the directory is read
-    CountOtherTableBytes(env_, dbname_, known, pending, &pending_bytes,
-                         &obsolete_bytes);
+    CountOtherTableBytes(env_, dbname_, files, sum.live + sum.pinned, pending,
+                         &pending_bytes, &obsolete_bytes);
     mutex_.Lock();
     *value = "{\"live_bytes\": " + std::to_string(sum.live) +
              ", \"frozen_bytes\": " + std::to_string(sum.frozen) +

@@ -86,7 +86,7 @@ bool RunList::HasLeft(const Comparator* user_comparator,
 
 void RunList::AddNumbers(std::set<uint64_t>* numbers) const {
   ForEachTable(runs_, [numbers](const FileMetaData* table) {
-    if (!IsTrimmed(*table)) numbers->insert(table->number);
+    if (!IsTrimmed(*table)) numbers->insert(table->file());
   });
 }
 
@@ -109,7 +109,31 @@ RunsBuilder::LevelRuns* RunsBuilder::Changed(int level) {
   return &place->second;
 }
 
+LevelCuts* RunsBuilder::ChangedCuts(int level) {
+  const auto [place, is_new] = changed_cuts_.try_emplace(level);
+  const LevelCuts* const base = base_->cuts_[level].get();
+  if (is_new && base != nullptr) place->second = *base;
+  return &place->second;
+}
+
 void RunsBuilder::Apply(const VersionEdit& edit) {
+  const Comparator* const user = versions_->icmp_.user_comparator();
+  for (const auto& cut : edit.changed_cuts_) {
+    LevelCuts* const cuts = ChangedCuts(cut.level);
+    const auto place =
+        std::lower_bound(cuts->begin(), cuts->end(), cut.user_key,
+                         [user](const std::string& a, const std::string& b) {
+                           return user->Compare(a, b) < 0;
+                         });
+    const bool is_there = place != cuts->end() && *place == cut.user_key;
+    if (is_there == cut.is_new) {
+      status_ = Status::Corruption("edit of a cut that makes no sense");
+    } else if (cut.is_new) {
+      cuts->insert(place, cut.user_key);
+    } else {
+      cuts->erase(place);
+    }
+  }
   for (const int level : edit.swapped_runs_) {
     LevelRuns* const from = Changed(level);
     *Changed(level + 1) = std::move(*from);
@@ -127,6 +151,7 @@ void RunsBuilder::Apply(const VersionEdit& edit) {
     table->refs = 1;
     added_.push_back(table);
     if (!IsTrimmed(*table)) versions_->metadata_of_table_[table->number]++;
+    if (table->container != 0) versions_->PlaceTable(*table);
     if (!runs->broken && !Add(runs, added.run, table)) Break(added.level);
   }
   for (const auto& [level, marker] : edit.run_markers_) {
@@ -223,6 +248,13 @@ bool RunsBuilder::LeaveOutUnreadable() {
 
 void RunsBuilder::SaveTo(Version* v) {
   for (int level = 0; level < config::kNumLevels; level++) {
+    const auto cuts = changed_cuts_.find(level);
+    if (cuts == changed_cuts_.end()) {
+      v->cuts_[level] = base_->cuts_[level];
+    } else if (!cuts->second.empty()) {
+      v->cuts_[level] =
+          std::make_shared<const LevelCuts>(std::move(cuts->second));
+    }
     const auto changed = changed_.find(level);
     if (changed == changed_.end()) {
       v->runs_[level] = base_->runs_[level];
@@ -232,6 +264,28 @@ void RunsBuilder::SaveTo(Version* v) {
           std::move(changed->second.marker));
     }
   }
+}
+
+// Tables in one file ----------------------------------------------------------
+
+void VersionSet::PlaceTable(const FileMetaData& f) {
+  tables_of_file_[f.container].insert(f.number);
+  table_cache_->Place(f.number, f.container, f.offset);
+}
+
+void VersionSet::DropTable(const FileMetaData& f) {
+  if (f.container != 0) {
+    table_cache_->Forget(f.number);
+    const auto file = tables_of_file_.find(f.container);
+    file->second.erase(f.number);
+    if (!file->second.empty()) return;
+    tables_of_file_.erase(file);
+    if (metadata_of_table_.count(f.container) > 0) return;
+  } else if (tables_of_file_.count(f.number) > 0) {
+    table_cache_->Evict(f.number);
+    return;
+  }
+  obsolete_tables_.push_back(f.file());
 }
 
 // Version ---------------------------------------------------------------------
@@ -372,13 +426,23 @@ void VersionEdit::EncodeRuns(std::string* dst) const {
     PutVarint64(dst, removed.table);
   }
   for (const RunTable& added : new_run_tables_) {
-    PutVarint32(dst, kRunTableTag);
+    const bool is_placed = added.table.container != 0;
+    PutVarint32(dst, is_placed ? kPlacedRunTableTag : kRunTableTag);
     PutVarint32(dst, static_cast<uint32_t>(added.level));
     PutVarint64(dst, added.run);
     PutVarint64(dst, added.table.number);
     PutVarint64(dst, added.table.file_size);
     PutLengthPrefixedSlice(dst, added.table.smallest.Encode());
     PutLengthPrefixedSlice(dst, added.table.largest.Encode());
+    if (is_placed) {
+      PutVarint64(dst, added.table.container);
+      PutVarint64(dst, added.table.offset);
+    }
+  }
+  for (const ChangedCut& cut : changed_cuts_) {
+    PutVarint32(dst, cut.is_new ? kCutTag : kRemovedCutTag);
+    PutVarint32(dst, static_cast<uint32_t>(cut.level));
+    PutLengthPrefixedSlice(dst, cut.user_key);
   }
   for (const auto& [level, marker] : run_markers_) {
     PutVarint32(dst, kRunMarkerTag);
@@ -398,10 +462,14 @@ bool VersionEdit::DecodeRuns(uint32_t tag, Slice* input) {
     swapped_runs_.push_back(level);
     return level + 1 < config::kNumLevels;
   }
-  if (tag == kRunMarkerTag) {
-    Slice marker;
-    if (!GetLengthPrefixedSlice(input, &marker)) return false;
-    run_markers_.push_back({level, marker.ToString()});
+  if (tag == kRunMarkerTag || tag == kCutTag || tag == kRemovedCutTag) {
+    Slice user_key;
+    if (!GetLengthPrefixedSlice(input, &user_key)) return false;
+    if (tag == kRunMarkerTag) {
+      run_markers_.push_back({level, user_key.ToString()});
+    } else {
+      changed_cuts_.push_back({level, user_key.ToString(), tag == kCutTag});
+    }
     return true;
   }
   uint64_t run;
@@ -418,7 +486,9 @@ bool VersionEdit::DecodeRuns(uint32_t tag, Slice* input) {
       !GetLengthPrefixedSlice(input, &smallest) ||
       !GetLengthPrefixedSlice(input, &largest) ||
       !table.smallest.DecodeFrom(smallest) ||
-      !table.largest.DecodeFrom(largest)) {
+      !table.largest.DecodeFrom(largest) ||
+      (tag == kPlacedRunTableTag && (!GetVarint64(input, &table.container) ||
+                                     !GetVarint64(input, &table.offset)))) {
     return false;
   }
   new_run_tables_.push_back({level, run, table});
@@ -427,6 +497,9 @@ bool VersionEdit::DecodeRuns(uint32_t tag, Slice* input) {
 
 void VersionSet::AddRuns(const Version& v, VersionEdit* edit) const {
   for (int level = 1; level < config::kNumLevels; level++) {
+    if (v.cuts_[level] != nullptr) {
+      for (const std::string& cut : *v.cuts_[level]) edit->AddCut(level, cut);
+    }
     const RunList* const runs = v.runs_[level].get();
     if (runs == nullptr) continue;
     for (const SortedRun& run : runs->newest_first()) {

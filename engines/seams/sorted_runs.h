@@ -30,6 +30,32 @@ enum RunUse {
 // a key there has to ask the files of the level.
 bool IsTrimmed(const FileMetaData& table);
 
+// The user keys that divide a level into ranges: a range ends with each of
+// them, and the last range, which begins after them all, has no end.  They
+// ascend.  Tables of runs do not reach from one range into another.
+using LevelCuts = std::vector<std::string>;
+
+// Decides for each table that a compaction writes where it ends and which run
+// it goes to.
+class OutputRouter {
+ public:
+  virtual ~OutputRouter() = default;
+
+  // Whether a table with the keys so far has to end before "user_key".  Called
+  // for each entry that is read, in ascending order.
+  virtual bool EndsBefore(const Slice& user_key) = 0;
+
+  // The bytes at which the table with the keys so far has to end.
+  virtual uint64_t LargestTable() const = 0;
+
+  // The table in whose file one that begins with "user_key" is to be written,
+  // or 0 for a file of its own.
+  virtual uint64_t ContainerFor(const Slice& user_key) = 0;
+
+  // Adds a table that was written, or that is moved, to *edit; in key order.
+  virtual void Add(const FileMetaData& table, VersionEdit* edit) = 0;
+};
+
 // Tables in key order that do not overlap.
 struct SortedRun {
   // The table whose range has a user key, or nullptr.
@@ -115,8 +141,9 @@ class RunsBuilder {
     bool broken = false;
   };
 
-  // Begins with what the base has.
+  // They begin with what the base has.
   LevelRuns* Changed(int level);
+  LevelCuts* ChangedCuts(int level);
 
   // They return whether that made sense.
   static bool Remove(LevelRuns* runs, uint64_t run, uint64_t table);
@@ -127,6 +154,7 @@ class RunsBuilder {
   VersionSet* const versions_;
   const Version* const base_;
   std::map<int, LevelRuns> changed_;
+  std::map<int, LevelCuts> changed_cuts_;
   std::vector<FileMetaData*> added_;  // each with a reference
   Status status_;
 };

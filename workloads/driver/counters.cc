@@ -149,6 +149,11 @@ Counters CounterSource::Take() {
   counters[kMaxLag] = device.max_lag_us;
   counters["page_cache_hits"] = device.page_cache_hits;
   counters["page_cache_misses"] = device.page_cache_misses;
+  if (device.cleaning.has_value()) {
+    counters["device_cleaning_read_bytes"] = device.cleaning->read_bytes;
+    counters["device_cleaning_write_bytes"] = device.cleaning->write_bytes;
+    counters["device_media_cache_bytes"] = device.cleaning->media_cache_bytes;
+  }
   return counters;
 }
 

@@ -102,6 +102,27 @@ TEST(CountersTest, EngineCountersGoOnOverReopen) {
   EXPECT_EQ(Difference(before, source.Take())["flush_count"], 2);
 }
 
+TEST(CountersTest, OnlyAShingledDiskHasCountersOfCleaning) {
+  PropertyStore store;
+  Progress progress(1);
+  for (const DeviceKind kind :
+       {DeviceKind::kHdd, DeviceKind::kSmr, DeviceKind::kZonedSmr}) {
+    DeviceParameters parameters;
+    parameters.kind = kind;
+    parameters.rotation_rpm = 5900;
+    parameters.band_bytes = parameters.media_cache_bytes = 1 << 20;
+    DeviceEnv env(leveldb::Env::Default(), parameters, 1, "/none",
+                  Clock::Monotonic());
+    CounterSource source(&store, &env, &progress, "/none");
+    const Counters counters = source.Take();
+    for (const char* name :
+         {"device_cleaning_read_bytes", "device_cleaning_write_bytes",
+          "device_media_cache_bytes"}) {
+      EXPECT_EQ(counters.count(name), kind == DeviceKind::kHdd ? 0u : 1u);
+    }
+  }
+}
+
 TEST(CountersTest, ResultsAreNotWhatTheEngineWrote) {
   PropertyStore store;
   DeviceEnv env(leveldb::Env::Default(), DeviceParameters(), 1, "/none",

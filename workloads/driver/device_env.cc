@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "driver/device_file.h"
 #include "driver/table_file.h"
@@ -43,14 +44,23 @@ DeviceEnv::DeviceEnv(leveldb::Env* target, const DeviceParameters& parameters,
                      double scale_factor, std::string directory, Clock* clock,
                      bool direct_io)
     : EnvWrapper(target),
-      parameters_(parameters),
+      parameters_(AtScale(parameters, scale_factor)),
       scale_factor_(scale_factor),
       directory_(std::move(directory) + "/"),
       direct_io_(direct_io),
       clock_(clock) {
-  if (parameters.modelled()) model_ = NewDeviceModel(parameters);
-  if (parameters.page_cache_bytes > 0) {
-    page_cache_ = std::make_unique<PageCache>(parameters.page_cache_bytes);
+  if (parameters_.modelled()) model_ = NewDeviceModel(parameters_);
+  if (parameters_.page_cache_bytes > 0) {
+    page_cache_ = std::make_unique<PageCache>(parameters_.page_cache_bytes);
+  }
+  if (parameters_.shingled()) {
+    placement_ = std::make_unique<FilePlacement>();
+    std::vector<std::string> names;
+    target->GetChildren(directory_, &names);  // None if it is not there yet
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      if (name[0] != '.') FileFor(directory_ + name, false);
+    }
   }
 }
 
@@ -84,26 +94,37 @@ bool DeviceEnv::Covers(const std::string& name) const {
 
 std::shared_ptr<const DeviceEnv::File> DeviceEnv::FileFor(
     const std::string& name, bool fresh) {
+  uint64_t size = 0;
+  if (placement_ != nullptr && !fresh) target()->GetFileSize(name, &size);
   std::lock_guard<std::mutex> lock(mutex_);
   std::shared_ptr<const File>& file = files_[name];
   if (file == nullptr || fresh) {
-    File created = {};
-    created.id = next_file_id.fetch_add(1);
-    created.address = (created.id << kFileAddressBits) +
-                      created.id % kFirstChunks * parameters_.chunk_bytes;
-    created.direct = direct_io_ && IsTableFile(name);
-    if (created.direct) {
-      created.unit = kDirectUnitBytes;
-      created.limit = 0;
-    } else if (parameters_.modelled()) {
-      created.unit = parameters_.writeback_bytes;
-      created.limit = parameters_.dirty_limit_bytes;
-    } else {
-      created.unit = kUntilFlushed;
-      created.limit = 0;
-    }
-    file = std::make_shared<File>(created);
+    if (file != nullptr) RemovePlaceLocked(*file);
+    file = std::make_shared<File>(NewFile(name));
+    PlaceLocked(*file, size);
   }
+  return file;
+}
+
+DeviceEnv::File DeviceEnv::NewFile(const std::string& name) const {
+  File file = {};
+  file.id = next_file_id.fetch_add(1);
+  file.address = (file.id << kFileAddressBits) +
+                 file.id % kFirstChunks * parameters_.chunk_bytes;
+  file.direct = direct_io_ && IsTableFile(name);
+  if (file.direct) {
+    file.unit = kDirectUnitBytes;
+    file.limit = 0;
+  } else if (parameters_.modelled()) {
+    file.unit = parameters_.writeback_bytes;
+    file.limit = parameters_.dirty_limit_bytes;
+  } else {
+    file.unit = kUntilFlushed;
+    file.limit = 0;
+  }
+  const bool own_bands = parameters_.kind == DeviceKind::kZonedSmr ||
+                         (parameters_.own_bands && IsTableFile(name));
+  file.grain = own_bands ? parameters_.band_bytes : FilePlacement::kBlockBytes;
   return file;
 }
 
@@ -115,7 +136,22 @@ void DeviceEnv::Forget(const std::string& name, uint64_t size) {
     page_cache_->Drop(file->second->id, (size + PageCache::kPageBytes - 1) /
                                             PageCache::kPageBytes);
   }
+  RemovePlaceLocked(*file->second);
   files_.erase(file);
+}
+
+void DeviceEnv::PlaceLocked(const File& file, uint64_t size) {
+  if (placement_ == nullptr) return;
+  for (const auto& extent : placement_->Append(file.id, size, file.grain)) {
+    model_->Hold(extent.address, extent.length);
+  }
+}
+
+void DeviceEnv::RemovePlaceLocked(const File& file) {
+  if (placement_ == nullptr) return;
+  for (const auto& extent : placement_->Remove(file.id)) {
+    model_->Discard(extent.address, extent.length);
+  }
 }
 
 leveldb::Status DeviceEnv::NewSequentialFile(const std::string& name,
@@ -172,15 +208,20 @@ leveldb::Status DeviceEnv::RenameFile(const std::string& from,
     std::lock_guard<std::mutex> lock(mutex_);
     const auto file = files_.find(from);
     if (file != files_.end()) {
-      files_[to] = file->second;
+      std::shared_ptr<const File>& renamed = files_[to];
+      if (renamed != nullptr) RemovePlaceLocked(*renamed);
+      renamed = file->second;
       files_.erase(file);
     }
   }
   return s;
 }
 
-int64_t DeviceEnv::SubmitLocked(int64_t now_ns, const Request& request) {
-  const int64_t completion_ns = model_->Submit(now_ns, request);
+int64_t DeviceEnv::SubmitLocked(int64_t now_ns, const File& file,
+                                const Request& request) {
+  const int64_t completion_ns = placement_ == nullptr
+                                    ? model_->Submit(now_ns, request)
+                                    : SubmitPartsLocked(now_ns, file, request);
   if (completion_ns > busy_until_ns_) {
     busy_ns_ += completion_ns - std::max(now_ns, busy_until_ns_);
     busy_until_ns_ = completion_ns;
@@ -191,6 +232,21 @@ int64_t DeviceEnv::SubmitLocked(int64_t now_ns, const Request& request) {
   } else {
     writes_.fetch_add(1, std::memory_order_relaxed);
     write_bytes_.fetch_add(request.length, std::memory_order_relaxed);
+  }
+  return completion_ns;
+}
+
+int64_t DeviceEnv::SubmitPartsLocked(int64_t now_ns, const File& file,
+                                     Request request) {
+  int64_t completion_ns = now_ns;
+  for (const auto& extent :
+       request.direction == Request::kRead
+           ? placement_->Find(file.id, request.address - file.address,
+                              request.length)
+           : placement_->Append(file.id, request.length, file.grain)) {
+    request.address = extent.address;
+    request.length = extent.length;
+    completion_ns = std::max(completion_ns, model_->Submit(now_ns, request));
   }
   return completion_ns;
 }
@@ -214,34 +270,33 @@ void DeviceEnv::ChargeRead(const File& file, uint64_t offset, uint64_t length,
   int64_t completion_ns;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    completion_ns =
-        page_cache_ == nullptr || file.direct
-            ? SubmitLocked(now_ns, request)
-            : ReadMissingPagesLocked(now_ns, file.id, offset, request);
+    completion_ns = page_cache_ == nullptr || file.direct
+                        ? SubmitLocked(now_ns, file, request)
+                        : ReadMissingPagesLocked(now_ns, file, request);
   }
   if (completion_ns > now_ns) clock_.WaitUntilNs(completion_ns);
 }
 
-int64_t DeviceEnv::ReadMissingPagesLocked(int64_t now_ns, uint64_t file_id,
-                                          uint64_t file_offset,
+int64_t DeviceEnv::ReadMissingPagesLocked(int64_t now_ns, const File& file,
                                           Request request) {
   constexpr uint64_t kPage = PageCache::kPageBytes;
-  const uint64_t first = file_offset / kPage;
-  const uint64_t end = (file_offset + request.length + kPage - 1) / kPage;
-  const uint64_t file_address = request.address - file_offset;
+  const uint64_t offset = request.address - file.address;
+  const uint64_t first = offset / kPage;
+  const uint64_t end = (offset + request.length + kPage - 1) / kPage;
   int64_t completion_ns = now_ns;
   request.length = 0;
   // One request for each run of pages that are missing.
   for (uint64_t page = first; page <= end; page++) {
-    const bool missing = page < end && !page_cache_->Touch(file_id, page);
+    const bool missing = page < end && !page_cache_->Touch(file.id, page);
     if (page < end) (missing ? page_cache_misses_ : page_cache_hits_)++;
     if (missing && request.length == 0) {
-      request.address = file_address + page * kPage;
+      request.address = file.address + page * kPage;
     }
     if (missing) {
       request.length += kPage;
     } else if (request.length > 0) {
-      completion_ns = std::max(completion_ns, SubmitLocked(now_ns, request));
+      completion_ns =
+          std::max(completion_ns, SubmitLocked(now_ns, file, request));
       request.length = 0;
     }
   }
@@ -265,7 +320,7 @@ int64_t DeviceEnv::ChargeWrite(const File& file, uint64_t offset,
   int64_t completion_ns, wait_ns;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    completion_ns = SubmitLocked(now_ns, request);
+    completion_ns = SubmitLocked(now_ns, file, request);
     if (page_cache_ != nullptr && !file.direct) {
       for (uint64_t page = offset / PageCache::kPageBytes;
            page * PageCache::kPageBytes < offset + length; page++) {
@@ -314,17 +369,20 @@ leveldb::Status DeviceEnv::NoteWrite(const leveldb::Status& status) {
 
 std::string DeviceEnv::FirstWriteError() {
   std::lock_guard<std::mutex> lock(mutex_);
-  return first_write_error_;
+  return first_write_error_.empty() && model_ != nullptr ? model_->WriteError()
+                                                         : first_write_error_;
 }
 
 uint64_t DeviceEnv::QueueUs() {
   if (model_ == nullptr) return 0;
   const int64_t now_ns = clock_.NowNs();
   std::lock_guard<std::mutex> lock(mutex_);
+  model_->Advance(now_ns);
   return model_->QueueNs(now_ns) / 1000;
 }
 
 DeviceCounters DeviceEnv::Counters() {
+  const int64_t now_ns = clock_.NowNs();
   DeviceCounters counters;
   counters.read_bytes = read_bytes_;
   counters.write_bytes = write_bytes_;
@@ -338,6 +396,10 @@ DeviceCounters DeviceEnv::Counters() {
   counters.lost_us = clock_.lost_ns() / 1000;
   std::lock_guard<std::mutex> lock(mutex_);
   counters.busy_us = busy_ns_ / 1000;
+  if (model_ != nullptr) {
+    model_->Advance(now_ns);
+    counters.cleaning = model_->Cleaning();
+  }
   return counters;
 }
 

@@ -6,9 +6,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "driver/device_model.h"
+#include "driver/file_placement.h"
 #include "driver/page_cache.h"
 #include "driver/virtual_clock.h"
 #include "leveldb/env.h"
@@ -28,6 +30,7 @@ struct DeviceCounters {
   uint64_t unsubmitted_bytes = 0;  // Appended, waiting to fill a unit
   uint64_t max_lag_us = 0;         // Since the last call of Counters()
   uint64_t lost_us = 0;            // See VirtualClock
+  std::optional<CleaningCounters> cleaning;  // Of a shingled disk
 };
 
 // Charges the I/O on files under one directory to a modelled device: counts
@@ -52,6 +55,10 @@ struct DeviceCounters {
 // whole positioning, and the page cache has none of them.  On a real device
 // (kPath) each is written out and waited for, and what is read leaves the
 // system's page cache: it waits as O_DIRECT does, without O_DIRECT's alignment.
+//
+// On a shingled disk files have places (FilePlacement): those that lie in the
+// directory as the env is made come first, by name, and were written before.
+// All others begin far from each other.
 //
 // Threads that StartThread() runs are the engine's to join: neither
 // BackgroundIdle() nor the destructor waits for them, so their last call into
@@ -111,11 +118,12 @@ class DeviceEnv : public leveldb::EnvWrapper {
 
   // A file's place on the device, and how it gets there.
   struct File {
-    uint64_t id;  // Above 0, and no other file's in this process
-    uint64_t address;
-    bool direct;     // Goes past the host
-    uint64_t unit;   // Appends go to the device by so many bytes
-    uint64_t limit;  // So many may be on their way; 0: none after an append
+    uint64_t id;       // Above 0, and no other file's in this process
+    uint64_t address;  // On a device without places
+    bool direct;       // Goes past the host
+    uint64_t unit;     // Appends go to the device by so many bytes
+    uint64_t limit;    // So many may be on their way; 0: none after an append
+    uint64_t grain;    // On a shingled disk, see FilePlacement
   };
   struct BackgroundCall;
 
@@ -127,6 +135,7 @@ class DeviceEnv : public leveldb::EnvWrapper {
     return file.direct && parameters_.kind == DeviceKind::kPath;
   }
   std::shared_ptr<const File> FileFor(const std::string& name, bool fresh);
+  File NewFile(const std::string& name) const;
   void Forget(const std::string& name, uint64_t size);
   leveldb::Status NewDeviceWritableFile(const std::string& name, bool append,
                                         leveldb::WritableFile** result);
@@ -137,10 +146,15 @@ class DeviceEnv : public leveldb::EnvWrapper {
   // Returns the completion; holds the thread up if too much is on its way.
   int64_t ChargeWrite(const File& file, uint64_t offset, uint64_t length);
   void ChargeSync(int64_t last_completion_ns);
-  // REQUIRES: mutex_ held, the device is modelled
-  int64_t SubmitLocked(int64_t now_ns, const Request& request);
-  int64_t ReadMissingPagesLocked(int64_t now_ns, uint64_t file_id,
-                                 uint64_t file_offset, Request request);
+  // REQUIRES: mutex_ held, the device is modelled; also of those below
+  int64_t SubmitLocked(int64_t now_ns, const File& file,
+                       const Request& request);
+  int64_t SubmitPartsLocked(int64_t now_ns, const File& file, Request request);
+  int64_t ReadMissingPagesLocked(int64_t now_ns, const File& file,
+                                 Request request);
+  // The file is there already, with so many bytes.
+  void PlaceLocked(const File& file, uint64_t size);
+  void RemovePlaceLocked(const File& file);
   int64_t DirtyWaitLocked(int64_t now_ns, int64_t completion_ns,
                           uint64_t length, uint64_t limit);
   leveldb::Status NoteWrite(const leveldb::Status& status);
@@ -160,6 +174,7 @@ class DeviceEnv : public leveldb::EnvWrapper {
   std::mutex mutex_;  // Guards all below
   std::unique_ptr<DeviceModel> model_;
   std::unique_ptr<PageCache> page_cache_;
+  std::unique_ptr<FilePlacement> placement_;  // Of a shingled disk
   std::map<std::string, std::shared_ptr<const File>> files_;
   // Writes on their way: bytes by completion.
   std::multimap<int64_t, uint64_t> outstanding_;

@@ -5,24 +5,13 @@
 #include <cmath>
 #include <vector>
 
+#include "driver/disk_arm.h"
+#include "driver/file_placement.h"
+#include "driver/shingled_disk.h"
+
 namespace recompact {
 
 namespace {
-
-int64_t TransferNs(uint64_t bytes, double bandwidth_mb_s) {
-  return std::llround(static_cast<double>(bytes) * 1e3 / bandwidth_mb_s);
-}
-
-// The share of a unit of its stream that a request is: so much is to be paid of
-// one positioning (seek and rotation, or latency).
-double ShareOfUnit(const Request& request) {
-  if (request.request_class == Request::kUser ||
-      request.length >= request.stream_unit_bytes) {
-    return 1;
-  }
-  return static_cast<double>(request.length) /
-         static_cast<double>(request.stream_unit_bytes);
-}
 
 // Channels work at the same time, but their transfers take turns on one bus
 // (half duplex) or on one for reads and one for writes.  A request waits for
@@ -47,7 +36,7 @@ class Ssd : public DeviceModel {
     bus = std::max({now_ns, channel, bus}) +
           TransferNs(request.length, read ? parameters_.read_bandwidth_mb_s
                                           : parameters_.write_bandwidth_mb_s);
-    channel = bus + std::llround(latency_us * 1e3 * ShareOfUnit(request));
+    channel = bus + std::llround(latency_us * 1e3 * request.ShareOfUnit());
     return channel;
   }
 
@@ -63,47 +52,20 @@ class Ssd : public DeviceModel {
   int64_t bus_free_ns_[2] = {0, 0};
 };
 
-// One arm:
-//   completion = now + max(0, arm - now) * share
-//              + positioning * share + length / bandwidth
-// where positioning is the average seek plus half a rotation, and nothing for a
-// request that begins where the one before it ended.  Users' requests and whole
-// units are served first come first served.  A unit that is read bit by bit, or
-// that a scale model made small, waits once for as many bytes as a whole one;
-// whatever is served is work that the next request finds in front of it, so a
-// stream cannot have more than the arm gives for longer than a few units take.
 class Hdd : public DeviceModel {
  public:
-  explicit Hdd(const DeviceParameters& parameters) : parameters_(parameters) {
-    assert(parameters.rotation_rpm > 0);
-  }
+  explicit Hdd(const DeviceParameters& parameters) : arm_(parameters) {}
 
   int64_t Submit(int64_t now_ns, const Request& request) override {
-    const bool read = (request.direction == Request::kRead);
-    const double share = ShareOfUnit(request);
-    int64_t service_ns =
-        TransferNs(request.length, read ? parameters_.read_bandwidth_mb_s
-                                        : parameters_.write_bandwidth_mb_s);
-    if (request.address != head_) {
-      const double seek_ms =
-          read ? parameters_.read_seek_ms : parameters_.write_seek_ms;
-      const double half_rotation_ms = 30e3 / parameters_.rotation_rpm;
-      service_ns += std::llround((seek_ms + half_rotation_ms) * 1e6 * share);
-    }
-    head_ = request.address + request.length;
-    const int64_t queue_ns = QueueNs(now_ns);
-    arm_free_ns_ = now_ns + queue_ns + service_ns;
-    return now_ns + std::llround(queue_ns * share) + service_ns;
+    return arm_.Serve(now_ns, request, request.ShareOfUnit());
   }
 
   int64_t QueueNs(int64_t now_ns) const override {
-    return std::max<int64_t>(0, arm_free_ns_ - now_ns);
+    return arm_.QueueNs(now_ns);
   }
 
  private:
-  const DeviceParameters parameters_;
-  uint64_t head_ = UINT64_MAX;
-  int64_t arm_free_ns_ = 0;
+  DiskArm arm_;
 };
 
 // Chunk c of the address space lies on member c mod n.  What a request has on
@@ -168,12 +130,38 @@ DeviceParameters AtSpeed(DeviceParameters parameters, double speed) {
   parameters.read_seek_ms /= speed;
   parameters.write_seek_ms /= speed;
   parameters.rotation_rpm *= speed;
+  parameters.clean_after_idle_ms /= speed;
   parameters.sync_latency_us /= speed;
   if (parameters.member != nullptr) {
     parameters.member = std::make_shared<const DeviceParameters>(
         AtSpeed(*parameters.member, speed));
   }
   return parameters;
+}
+
+DeviceParameters AtScale(DeviceParameters parameters, double scale_factor) {
+  assert(scale_factor > 0);
+  if (!parameters.shingled()) return parameters;
+  constexpr uint64_t kBlock = FilePlacement::kBlockBytes;
+  const auto divided = [scale_factor](uint64_t bytes) {
+    return static_cast<uint64_t>(static_cast<double>(bytes) / scale_factor);
+  };
+  parameters.band_bytes =
+      std::max(kBlock, divided(parameters.band_bytes) / kBlock * kBlock);
+  parameters.media_cache_bytes =
+      std::max(parameters.band_bytes, divided(parameters.media_cache_bytes));
+  parameters.clean_after_idle_ms /= scale_factor;
+  parameters.cleaning_share /= scale_factor;
+  return parameters;
+}
+
+double Request::ShareOfUnit() const {
+  if (request_class == kUser || length >= stream_unit_bytes) return 1;
+  return static_cast<double>(length) / static_cast<double>(stream_unit_bytes);
+}
+
+int64_t TransferNs(uint64_t bytes, double bandwidth_mb_s) {
+  return std::llround(static_cast<double>(bytes) * 1e3 / bandwidth_mb_s);
 }
 
 std::unique_ptr<DeviceModel> NewDeviceModel(
@@ -183,6 +171,10 @@ std::unique_ptr<DeviceModel> NewDeviceModel(
       return std::make_unique<Ssd>(parameters);
     case DeviceKind::kHdd:
       return std::make_unique<Hdd>(parameters);
+    case DeviceKind::kSmr:
+      return std::make_unique<ShingledDisk>(parameters);
+    case DeviceKind::kZonedSmr:
+      return std::make_unique<ZonedDisk>(parameters);
     case DeviceKind::kRaid0:
       return std::make_unique<Raid0>(parameters);
     case DeviceKind::kMemory:

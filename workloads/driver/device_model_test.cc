@@ -38,6 +38,15 @@ DeviceParameters HddParameters() {
   return parameters;
 }
 
+DeviceParameters ShingledParameters(DeviceKind kind) {
+  DeviceParameters parameters = HddParameters();
+  parameters.kind = kind;
+  parameters.band_bytes = 64 << 10;
+  parameters.media_cache_bytes = 256 << 10;
+  parameters.clean_after_idle_ms = 15;
+  return parameters;
+}
+
 DeviceParameters Raid0Parameters() {
   DeviceParameters parameters;
   parameters.kind = DeviceKind::kRaid0;
@@ -224,7 +233,9 @@ int64_t SampleNs(const DeviceParameters& parameters) {
 
 TEST(SpeedTest, EveryTimeOfEveryDeviceIsDivided) {
   for (const DeviceParameters& parameters :
-       {SsdParameters(), HddParameters(), Raid0Parameters()}) {
+       {SsdParameters(), HddParameters(), Raid0Parameters(),
+        ShingledParameters(DeviceKind::kSmr),
+        ShingledParameters(DeviceKind::kZonedSmr)}) {
     const double as_it_was_ns = SampleNs(parameters);
     for (const double speed : {0.25, 1.0, 3.0}) {
       // Each request rounds to nanoseconds.
@@ -235,6 +246,22 @@ TEST(SpeedTest, EveryTimeOfEveryDeviceIsDivided) {
   DeviceParameters synced;
   synced.sync_latency_us = 600;
   EXPECT_EQ(AtSpeed(synced, 3).sync_latency_us, 200);
+}
+
+TEST(ScaleTest, BandsCacheAndPausesOfAShingledDiskAreDivided) {
+  DeviceParameters parameters = ShingledParameters(DeviceKind::kSmr);
+  parameters.sync_latency_us = 600;
+  const DeviceParameters scaled = AtScale(parameters, 3);
+  EXPECT_EQ(scaled.band_bytes, 20480u);  // Of whole blocks
+  EXPECT_EQ(scaled.media_cache_bytes, 87381u);
+  EXPECT_EQ(scaled.clean_after_idle_ms, 5);
+  EXPECT_EQ(scaled.cleaning_share, 1.0 / 3);
+  EXPECT_EQ(scaled.read_seek_ms, parameters.read_seek_ms);
+  EXPECT_EQ(scaled.sync_latency_us, parameters.sync_latency_us);
+  const DeviceParameters tiny = AtScale(parameters, 1e6);
+  EXPECT_EQ(tiny.band_bytes, 4096u);
+  EXPECT_EQ(tiny.media_cache_bytes, 4096u);
+  EXPECT_EQ(AtScale(HddParameters(), 3).band_bytes, 0u);
 }
 
 TEST(HddTest, ServesInTheOrderOfSubmission) {

@@ -351,6 +351,42 @@ TEST_F(DriverTest, RunsOnAModelledDevice) {
   EXPECT_GT(record["phases"][3]["latency_us"]["read"]["max"], 50);
 }
 
+TEST_F(DriverTest, RunsOnShingledDisks) {
+  spec_["device"] = Json::parse(R"({"id": "smr", "kind": "smr",
+      "read_bandwidth_mb_s": 150, "write_bandwidth_mb_s": 150,
+      "read_seek_ms": 12, "write_seek_ms": 12, "rotation_rpm": 5900,
+      "band_bytes": 1048576, "media_cache_bytes": 1048576,
+      "clean_after_idle_ms": 10, "read_ahead_bytes": 131072,
+      "writeback_bytes": 4194304, "dirty_limit_bytes": 268435456,
+      "page_cache_bytes": 0, "sync_latency_us": 100, "speed": 1000})");
+  spec_["phases"] = {ReplayPhase("load", LoadTrace()),
+                     OtherPhase("compact", "compact_range"),
+                     ReplayPhase("mixed", MixedTrace())};
+  for (const bool zoned : {false, true}) {
+    if (zoned) {
+      spec_["device"]["kind"] = "zoned_smr";
+      for (const char* key : {"media_cache_bytes", "clean_after_idle_ms"}) {
+        spec_["device"].erase(key);
+      }
+    }
+    std::filesystem::remove_all(out_);
+    ASSERT_EQ(Run(), 0) << stderr_;
+    const Json record = Record();
+    // What is cleaned is no write of the engine's.
+    EXPECT_THAT(record["suspect"].dump(), Not(HasSubstr("accounts")));
+    int64_t cleaned = 0;
+    for (const Json& phase : record["phases"]) {
+      cleaned +=
+          phase["counters"]["device_cleaning_write_bytes"].get<int64_t>();
+    }
+    if (zoned) {
+      EXPECT_EQ(cleaned, 0);
+    } else {
+      EXPECT_GT(cleaned, 0);
+    }
+  }
+}
+
 TEST_F(DriverTest, ReadsAndWritesTablesPastTheHost) {
   spec_["device"] = Json::parse(R"({"id": "hdd", "kind": "hdd",
       "read_bandwidth_mb_s": 100, "write_bandwidth_mb_s": 100,

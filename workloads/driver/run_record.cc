@@ -116,6 +116,8 @@ Json Host(const RunResult& result) {
   struct utsname system;
   ::uname(&system);
   return {{"cpu", FileEntry("/proc/cpuinfo", "model name", ':')},
+          {"cpu_family", FileEntry("/proc/cpuinfo", "cpu family", ':')},
+          {"cpu_model", FileEntry("/proc/cpuinfo", "model", ':')},
           {"cores", std::thread::hardware_concurrency()},
           {"memory_bytes", uint64_t(::sysconf(_SC_PHYS_PAGES)) *
                                uint64_t(::sysconf(_SC_PAGESIZE))},

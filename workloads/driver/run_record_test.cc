@@ -113,8 +113,8 @@ TEST_F(RunRecordTest, HoldsWhatTheContractNames) {
     EXPECT_TRUE(record["engine"]["build"][name].is_string()) << name;
   }
   EXPECT_TRUE(record["driver"]["source_hash"].is_string());
-  for (const char* name :
-       {"cpu", "cores", "memory_bytes", "kernel", "os", "filesystem"}) {
+  for (const char* name : {"cpu", "cpu_family", "cpu_model", "cores",
+                           "memory_bytes", "kernel", "os", "filesystem"}) {
     EXPECT_TRUE(record["host"].contains(name)) << name;
   }
   EXPECT_GT(record["host"]["memory_bytes"].get<uint64_t>(), 0u);

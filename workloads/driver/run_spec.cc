@@ -5,6 +5,7 @@
 #include <fstream>
 #include <vector>
 
+#include "driver/file_placement.h"
 #include "driver/json_object.h"
 
 namespace recompact {
@@ -54,6 +55,27 @@ void ReadHdd(JsonObject* object, DeviceParameters* device) {
   object->TakePositive("rotation_rpm", &device->rotation_rpm);
 }
 
+void ReadBands(JsonObject* object, DeviceParameters* device) {
+  constexpr uint64_t kBlock = FilePlacement::kBlockBytes;
+  object->Take("band_bytes", &device->band_bytes);
+  if (device->band_bytes == 0 || device->band_bytes % kBlock != 0) {
+    object->Fail("band_bytes",
+                 "must be a multiple of " + std::to_string(kBlock));
+  }
+}
+
+void ReadSmr(JsonObject* object, DeviceParameters* device) {
+  ReadHdd(object, device);
+  ReadBands(object, device);
+  object->Take("media_cache_bytes", &device->media_cache_bytes);
+  if (device->media_cache_bytes < device->band_bytes) {
+    object->Fail("media_cache_bytes", "must be at least band_bytes, " +
+                                          std::to_string(device->band_bytes));
+  }
+  object->TakeNotNegative("clean_after_idle_ms", &device->clean_after_idle_ms);
+  if (object->Has("own_bands")) object->Take("own_bands", &device->own_bands);
+}
+
 void ReadKind(JsonObject* object, DeviceParameters* device);
 
 void ReadRaid0(JsonObject* object, DeviceParameters* device) {
@@ -85,11 +107,19 @@ void ReadKind(JsonObject* object, DeviceParameters* device) {
   } else if (kind == "hdd") {
     device->kind = DeviceKind::kHdd;
     ReadHdd(object, device);
+  } else if (kind == "smr") {
+    device->kind = DeviceKind::kSmr;
+    ReadSmr(object, device);
+  } else if (kind == "zoned_smr") {
+    device->kind = DeviceKind::kZonedSmr;
+    ReadHdd(object, device);
+    ReadBands(object, device);
   } else if (kind == "raid0") {
     device->kind = DeviceKind::kRaid0;
     ReadRaid0(object, device);
   } else {
-    object->Fail("kind", "must be memory, path, ssd, hdd or raid0");
+    object->Fail("kind",
+                 "must be memory, path, ssd, hdd, smr, zoned_smr or raid0");
   }
 }
 

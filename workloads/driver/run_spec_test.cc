@@ -170,6 +170,64 @@ TEST_F(RunSpecTest, ReadsAnSsdAndPlainDevices) {
   }
 }
 
+TEST_F(RunSpecTest, ReadsShingledDisks) {
+  Json document = Json::parse(kSpec);
+  Json device = Json::parse(R"({"id": "smr", "kind": "smr",
+      "read_bandwidth_mb_s": 150, "write_bandwidth_mb_s": 150,
+      "read_seek_ms": 12, "write_seek_ms": 12, "rotation_rpm": 5900,
+      "band_bytes": 31457280, "media_cache_bytes": 20000000000,
+      "clean_after_idle_ms": 1000, "read_ahead_bytes": 131072,
+      "writeback_bytes": 4194304, "dirty_limit_bytes": 268435456,
+      "page_cache_bytes": 0, "sync_latency_us": 17085})");
+  document["device"] = device;
+  const Status status = Read(document.dump());
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(spec_.device.kind, DeviceKind::kSmr);
+  EXPECT_EQ(spec_.device.band_bytes, 31457280u);
+  EXPECT_EQ(spec_.device.media_cache_bytes, 20000000000u);
+  EXPECT_EQ(spec_.device.clean_after_idle_ms, 1000);
+  EXPECT_FALSE(spec_.device.own_bands);
+
+  const auto expect_refused = [&](const char* key, const Json& value,
+                                  const std::string& message) {
+    Json wrong = device;
+    if (value.is_null()) {
+      wrong.erase(key);
+    } else {
+      wrong[key] = value;
+    }
+    ExpectRefused("/device", wrong, "device." + (key + message));
+  };
+  for (const char* key : {"rotation_rpm", "band_bytes", "media_cache_bytes",
+                          "clean_after_idle_ms"}) {
+    expect_refused(key, nullptr, ": is missing");
+  }
+  expect_refused("band_bytes", 0, ": must be a multiple of 4096");
+  expect_refused("band_bytes", 30000000, ": must be a multiple of 4096");
+  expect_refused("band_bytes", -4096, ": must be a whole number, not negative");
+  expect_refused("media_cache_bytes", 31457279,
+                 ": must be at least band_bytes, 31457280");
+  expect_refused("clean_after_idle_ms", -1, ": must not be negative");
+  expect_refused("own_bands", 1, ": must be true or false");
+  expect_refused("zone_bytes", 4096, ": is not a known key here");
+
+  device["own_bands"] = true;
+  document["device"] = device;
+  ASSERT_TRUE(Read(document.dump()).ok());
+  EXPECT_TRUE(spec_.device.own_bands);
+
+  device["kind"] = "zoned_smr";
+  for (const char* key :
+       {"media_cache_bytes", "clean_after_idle_ms", "own_bands"}) {
+    ExpectRefused("/device", device,
+                  "device." + std::string(key) + ": is not a known key here");
+    device.erase(key);
+  }
+  document["device"] = device;
+  ASSERT_TRUE(Read(document.dump()).ok());
+  EXPECT_EQ(spec_.device.kind, DeviceKind::kZonedSmr);
+}
+
 TEST_F(RunSpecTest, RecentUpdatesAreThoseOfAllKeysUnlessARangeIsGiven) {
   Json document = Json::parse(kSpec);
   ASSERT_TRUE(Read(document.dump()).ok());
@@ -277,7 +335,8 @@ TEST_F(RunSpecTest, NamesWrongValues) {
                 "engine.options.block_size: must be a number, a text, true or "
                 "false");
   ExpectRefused("/device/kind", "tape",
-                "device.kind: must be memory, path, ssd, hdd or raid0");
+                "device.kind: must be memory, path, ssd, hdd, smr, zoned_smr "
+                "or raid0");
   ExpectRefused("/device/chunk_bytes", 0,
                 "device.chunk_bytes: must be above 0");
   ExpectRefused("/device/member/kind", "memory",

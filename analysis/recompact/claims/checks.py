@@ -15,7 +15,7 @@ from scipy import stats
 from recompact import models
 from recompact.claims.judgement import Band
 from recompact.declarations import Declaration
-from recompact.level_traffic import Bytes, bytes_into
+from recompact.level_traffic import TYPES, Bytes, bytes_into
 from recompact.metrics import MetricName
 from recompact.results import NOT_IN_POINT, MissingCell, Results, Stamp
 from recompact.stages import stage_times
@@ -794,7 +794,7 @@ def compaction_sizes(results: Results, experiment: str, where: Scalars) -> pd.Da
         written, summed), `sstable_bytes` and `engine_options`.
     """
     frame = results.rows("compactions", experiment, where=where)
-    frame = frame[(frame.type == "compaction") & (frame.reason == "size") & (frame.level > 1)]
+    frame = frame[frame.type.isin(TYPES) & (frame.reason == "size") & (frame.level > 1)]
     options = results.campaign(experiment).specifications[["run", "engine_options"]]
     frame = frame.merge(options, on="run")
     return frame.assign(

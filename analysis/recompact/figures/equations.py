@@ -22,6 +22,7 @@ FANOUT, LOAD, MIX = "ldc_fanout", "lwc_load", "ldc_mix"
 BASELINE = ("leveldb",)
 MEGABYTE = 1e6
 DEFAULT_FANOUT = 10  # of LevelDB (MaxBytesForLevel), where a run does not set it
+APPENDS = "segments appended"
 PERCENTILES = "10, 50, 90 % of compactions"
 THEOREM_21_K = "Thm 2.1: write amplification over k"
 THEOREM_21_N = "Thm 2.1: write amplification over n"
@@ -48,13 +49,14 @@ def compaction_bytes_by_level(
 ) -> rows.Drawing:
     """Draw the bytes of one compaction per level, in SSTables, against 2 (AF + 1).
 
-    A panel per fan-out; with and without expansion of the inputs. Bars are means over the
-    compactions of a run, whiskers reach from the 10th to the 90th percentile of single
-    compactions, points are repetitions.
+    A panel per fan-out; with and without expansion of the inputs. The second experiment's engine
+    appends to what it overlaps: one compaction of it reads and writes its victim, whose mean size
+    is measured (the form that Eq. 1 takes for LWC-tree). Bars are means over the compactions of a
+    run, whiskers reach from the 10th to the 90th percentile of single compactions, points are
+    repetitions.
     """
-    (experiment,) = entry.experiments
-    frame = compaction_sizes(results, experiment, {})
-    frame = frame.assign(value=frame.total_bytes / frame["count"] / frame.sstable_bytes)
+    leveled, appending = entry.experiments
+    frame = _in_sstables(compaction_sizes(results, leveled, {}))
     frames = []
     for (fanout, expand), group in frame.groupby(["fanout", "expand_inputs"]):
         panel, series = f"AF = {fanout}", _expansion(bool(expand))
@@ -63,25 +65,39 @@ def compaction_bytes_by_level(
     for fanout in sorted(frame.fanout.unique()):
         levels = sorted(frame[frame.fanout == fanout].level.unique())
         model = {int(level): models.compaction_bytes(fanout) for level in levels}
-        frames.append(
-            rows.stated(
-                model, panel=f"AF = {fanout}", series="Eq. 1", unit="S_sst", source=rows.MODEL
-            )
-        )
+        frames.append(_equation(model, f"AF = {fanout}"))
+    appends = _in_sstables(compaction_sizes(results, appending, {}))
+    for fanout in sorted(appends.fanout.unique()):
+        group = appends[appends.fanout == fanout]
+        panel = f"{styles[group.engine.iloc[0]].label}, AF = {fanout}"
+        frames.append(rows.measured(group, x="level", panel=panel, series=APPENDS, unit="S_sst"))
+        frames.append(_percentiles(group, panel, APPENDS))
+        victim = group.bytes_read.sum() / group["count"].sum() / group.sstable_bytes.iloc[0]
+        levels = sorted(group.level.unique())
+        frames.append(_equation({int(level): 2 * float(victim) for level in levels}, panel))
     data = rows.combine(frames)
     names = list(data.panel.unique())
+    fanouts = max(frame.fanout.nunique(), appends.fanout.nunique())
     figure, panels = style.new_figure(
-        len(names), width=max(6.5, 3.0 * len(names) + 0.6), height=3.6
+        fanouts, rows=2, width=max(6.5, 3.4 * fanouts + 0.6), height=6.8
     )
-    look = styles[frame.engine.iloc[0]]
-    for axes, name in zip(panels, names, strict=True):
+    colours = {
+        _expansion(False): styles[frame.engine.iloc[0]].colour,
+        _expansion(True): style.PALETTE[1],
+        APPENDS: styles[appends.engine.iloc[0]].colour,
+    }
+    filled = panels[: frame.fanout.nunique()]
+    filled += panels[fanouts : fanouts + appends.fanout.nunique()]
+    for axes in panels:
+        if axes not in filled:
+            axes.remove()
+    for axes, name in zip(filled, names, strict=True):
         here = data[data.panel == name]
-        for place, series in enumerate([_expansion(False), _expansion(True)]):
+        drawn = [series for series in colours if series in set(here.series)]
+        for place, series in enumerate(drawn):
             one = here[here.series == series]
-            one = one.assign(x=one.x.astype(float) + 0.38 * (place - 0.5))
-            if not one.empty:
-                colour = look.colour if place == 0 else style.PALETTE[1]
-                _compaction_bars(axes, one, label=f"mean, {series}", colour=colour)
+            one = one.assign(x=one.x.astype(float) + 0.38 * (place - (len(drawn) - 1) / 2))
+            _compaction_bars(axes, one, label=f"mean, {series}", colour=colours[series])
         expected = here[here.source == rows.MODEL]
         axes.errorbar([], [], yerr=[], fmt="_k", elinewidth=1, capsize=2.5, label=PERCENTILES)
         axes.axhline(
@@ -89,7 +105,8 @@ def compaction_bytes_by_level(
             color=style.PAPER_COLOUR,
             linestyle="--",
             linewidth=1.2,
-            label=f"Eq. 1: 2(AF + 1) = {expected.value.iloc[0]:g}",
+            label=f"{'2 S_dt' if APPENDS in drawn else 'Eq. 1: 2(AF + 1)'}"
+            f" = {expected.value.iloc[0]:.3g}",
         )
         axes.set_xticks([int(level) for level in expected.x])
         axes.grid(axis="x", visible=False)
@@ -97,7 +114,7 @@ def compaction_bytes_by_level(
         axes.set_xlabel("output level")
         axes.set_ylim(top=axes.get_ylim()[1] * 1.45)
         axes.legend(loc="upper right")
-    panels[0].set_ylabel("bytes of one compaction (SSTables)")
+        axes.set_ylabel("bytes of one compaction (SSTables)")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
 
@@ -477,6 +494,15 @@ def _compaction_bars(
     )
     if len(runs) > len(medians):
         axes.scatter(runs.x, runs.value, s=9, color=style.PAPER_COLOUR, alpha=0.6, zorder=3)
+
+
+def _in_sstables(sizes: pd.DataFrame) -> pd.DataFrame:
+    """Tell the mean bytes of one compaction in SSTables."""
+    return sizes.assign(value=sizes.total_bytes / sizes["count"] / sizes.sstable_bytes)
+
+
+def _equation(model: Mapping[int, float], panel: str) -> pd.DataFrame:
+    return rows.stated(model, panel=panel, series="Eq. 1", unit="S_sst", source=rows.MODEL)
 
 
 def _expansion(expand: bool) -> str:

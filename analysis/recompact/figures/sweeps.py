@@ -14,8 +14,8 @@ from recompact.figures import style
 from recompact.figures.declarations import Axes, EngineStyle, Figure, Series, Sweep
 from recompact.results import MissingCell, Results
 
-UNIT_FACTORS = {"1": 1.0, "ops/s": 1.0, "1/s": 1.0, "us": 1.0, "ms": 1e-3, "MB/s": 1e-6}
-UNIT_FACTORS |= {"KiB": 2.0**-10, "GiB": 2.0**-30}
+UNIT_FACTORS = {"1": 1.0, "ops/s": 1.0, "1/s": 1.0, "us": 1.0, "ms": 1e-3, "s": 1e-6}
+UNIT_FACTORS |= {"MB/s": 1e-6, "KiB": 2.0**-10, "GiB": 2.0**-30}
 
 # Of a legend beside several panels, inches.
 LEGEND_WIDTH = 1.8
@@ -170,7 +170,12 @@ def bars_over_sweep(
     Sizes that the paper measured and this scale did not have the paper's marker only.
     """
     sweep = sweep_of(entry)
-    declared = sweep.axes[0]
+    declared, *others = sweep.axes
+    if others:
+        raise DeclarationError(
+            f"figures.yaml: {entry.id}: bars_over_sweep draws one panel; make {others[0].label!r} "
+            f"a figure of its own"
+        )
     data = sweep_data(results, entry)
     positions = {x: place for place, x in enumerate(sorted({float(x) for x in data.x}))}
     figure, (axes,) = style.new_figure(1)

@@ -1,0 +1,512 @@
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/version_set.h"
+#include "seams/compaction_picker.h"
+#include "seams/tree_format.h"
+
+namespace leveldb {
+
+namespace {
+
+// What a level has in one of its ranges.  Its segments are the tables of the
+// level's runs that lie there: the first one written is the origin segment,
+// the others were appended to it.
+struct DTable {
+  bool empty() const { return segments.empty(); }
+
+  size_t range;                         // number of the range, from 0
+  std::vector<FileMetaData*> segments;  // newest first
+  std::vector<uint64_t> runs;           // of each segment
+  uint64_t bytes = 0;
+};
+
+// What became of the DTable whose segments a compaction takes away: how its
+// range may be shrunk, in favour of a neighbour.
+struct Shift {
+  int level;
+  uint64_t bytes_before;  // written before the range is cut
+  std::string old_cut;    // between it and the neighbour
+};
+
+// Each table of the output goes to one range of its level, as the newest
+// segment of the DTable there.  Where a range was empty it is divided after
+// each table.
+class SegmentRouter : public OutputRouter {
+ public:
+  // "runs" has the newest run of each range that "cuts" leave; a range without
+  // any is divided after "piece" bytes, as long as there may be "new_ranges".
+  SegmentRouter(const Comparator* user_comparator, int level, LevelCuts cuts,
+                std::vector<uint64_t> runs, uint64_t piece, size_t new_ranges)
+      : user_(user_comparator),
+        level_(level),
+        cuts_(std::move(cuts)),
+        runs_(std::move(runs)),
+        piece_(piece),
+        new_ranges_(new_ranges) {}
+
+  // What the range holds goes away: it is divided into so many.
+  void Empty(size_t range, size_t parts) {
+    runs_[range] = 0;
+    if (!containers_.empty()) containers_[range] = 0;
+    new_ranges_ = parts - 1;
+  }
+
+  // One file for all segments of a DTable: that of the origin segment; 0 is
+  // none yet.
+  void AppendToFiles(std::vector<uint64_t> containers) {
+    containers_ = std::move(containers);
+  }
+
+  void ShiftWhenDue(Shift shift) {
+    shift_ = std::make_unique<Shift>(std::move(shift));
+  }
+
+  bool EndsBefore(const Slice& user_key) override {
+    const size_t range = RangeOf(user_key);
+    return std::exchange(read_range_, range) != range;
+  }
+
+  uint64_t LargestTable() const override {
+    return runs_[read_range_] == 0 && new_ranges_ > 0 ? piece_ : UINT64_MAX;
+  }
+
+  uint64_t ContainerFor(const Slice& user_key) override {
+    return containers_.empty() ? 0 : containers_[RangeOf(user_key)];
+  }
+
+  void Add(const FileMetaData& table, VersionEdit* edit) override {
+    const size_t range = RangeOf(table.largest.user_key());
+    const bool is_same = has_added_ && range == added_range_;
+    if (is_same && runs_[range] == 0 && new_ranges_ > 0) {
+      edit->AddCut(level_, added_largest_);
+      new_ranges_--;
+    }
+    if (shift_ != nullptr && has_added_ && bytes_ >= shift_->bytes_before) {
+      edit->RemoveCut(shift_->level, shift_->old_cut);
+      edit->AddCut(shift_->level, added_largest_);
+      shift_.reset();
+    }
+    edit->AddRunTable(level_, runs_[range] + 1, table);
+    has_added_ = true;
+    added_range_ = range;
+    added_largest_ = table.largest.user_key().ToString();
+    bytes_ += table.file_size;
+  }
+
+ private:
+  size_t RangeOf(const Slice& user_key) const {
+    const auto cut =
+        std::lower_bound(cuts_.begin(), cuts_.end(), user_key,
+                         [this](const std::string& a, const Slice& b) {
+                           return user_->Compare(a, b) < 0;
+                         });
+    return cut - cuts_.begin();
+  }
+
+  const Comparator* const user_;
+  const int level_;
+  const LevelCuts cuts_;
+  std::vector<uint64_t> runs_;
+  std::vector<uint64_t> containers_;  // of each range, if it has one file
+  const uint64_t piece_;
+  size_t new_ranges_;  // that may still be made
+  std::unique_ptr<Shift> shift_;
+  size_t read_range_ = SIZE_MAX;
+  bool has_added_ = false;
+  size_t added_range_ = 0;
+  std::string added_largest_;
+  uint64_t bytes_ = 0;
+};
+
+class LwcPicker : public CompactionPicker {
+ public:
+  using CompactionPicker::CompactionPicker;
+
+  RunUse UseOfRuns(int level) const override {
+    return level >= 1 ? kOwnRuns : kNoRuns;
+  }
+
+  Status CheckOptions() const override;
+  Status CheckRecovered(const Version& v) const override;
+  void Score(Version* v) override;
+  bool NeedsCompaction() const override {
+    return CompactionScore(*versions_->current()) >= 1;
+  }
+  Compaction* Pick() override;
+  Compaction* PickRange(int level, const InternalKey* begin,
+                        const InternalKey* end) override;
+  int LastLevelOfRange(int deepest) const override {
+    return std::max(deepest, 1) + 1;
+  }
+  std::string Check(const Version& v) const override;
+
+ private:
+  // Stands for the deepest level, whose DTables are merged with themselves.
+  static constexpr int kWithItself = config::kNumLevels;
+
+  // A level's bytes when it is full, and the DTables that it has then.
+  double FullBytes(int level) const;
+  double FullDTables(int level) const;
+
+  int Deepest(const Version& v) const;
+  uint64_t RunBytes(const Version& v, int level) const;
+  std::vector<DTable> DTablesOf(const Version& v, int level) const;
+  double Overfullness(const DTable& dtable) const;
+  bool Overlaps(const Version& v, int level, const FileMetaData& table) const;
+
+  Compaction* CompactLevelZero(std::vector<FileMetaData*> inputs,
+                               const char* reason);
+  Compaction* AppendToNext(int level, const DTable& victim, const char* reason);
+  Compaction* MergeSelf(int level, const DTable& dtable, const char* reason);
+  Compaction* MoveDown(int level, FileMetaData* table, const char* reason);
+  std::unique_ptr<SegmentRouter> RouterTo(int level, uint64_t piece) const;
+  void LeaveRuns(const DTable& dtable, int level, Compaction* c) const;
+  bool FindShift(const DTable& victim, int level, Shift* shift) const;
+};
+
+Status LwcPicker::CheckOptions() const {
+  if (options().dtable_bytes == 0) {
+    return Status::InvalidArgument("dtable_bytes", "must be above 0");
+  }
+  if (options().dtable_segments < 1) {
+    return Status::InvalidArgument("dtable_segments", "must be at least 1");
+  }
+  if (options().dtable_balance_percent < 0) {
+    return Status::InvalidArgument("dtable_balance_percent",
+                                   "must be at least 0");
+  }
+  return Status::OK();
+}
+
+Status LwcPicker::CheckRecovered(const Version& v) const {
+  for (int level = 1; level < config::kNumLevels; level++) {
+    if (!Files(v, level).empty() ||
+        (level >= options().num_levels && Runs(v, level) != nullptr)) {
+      return Status::InvalidArgument(
+          "num_levels", "must not be less than the database was written with");
+    }
+  }
+  return Status::OK();
+}
+
+double LwcPicker::FullBytes(int level) const {
+  double bytes = static_cast<double>(options().level_base_bytes);
+  for (; level > 1; level--) bytes *= options().fanout;
+  return bytes;
+}
+
+double LwcPicker::FullDTables(int level) const {
+  return std::max(
+      1.0, FullBytes(level) / static_cast<double>(options().dtable_bytes));
+}
+
+int LwcPicker::Deepest(const Version& v) const {
+  int level = config::kNumLevels - 1;
+  while (level > 0 && Runs(v, level) == nullptr) level--;
+  return level;
+}
+
+uint64_t LwcPicker::RunBytes(const Version& v, int level) const {
+  return Runs(v, level) == nullptr ? 0 : Runs(v, level)->bytes();
+}
+
+std::vector<DTable> LwcPicker::DTablesOf(const Version& v, int level) const {
+  const LevelCuts& cuts = Cuts(v, level);
+  std::vector<DTable> dtables(cuts.size() + 1);
+  for (size_t range = 0; range < dtables.size(); range++) {
+    dtables[range].range = range;
+  }
+  if (Runs(v, level) == nullptr) return dtables;
+  const Comparator* const user = comparator().user_comparator();
+  for (const SortedRun& run : Runs(v, level)->newest_first()) {
+    size_t range = 0;
+    for (FileMetaData* const table : run.tables) {
+      while (range < cuts.size() &&
+             user->Compare(table->smallest.user_key(), cuts[range]) > 0) {
+        range++;
+      }
+      dtables[range].segments.push_back(table);
+      dtables[range].runs.push_back(run.number);
+      dtables[range].bytes += table->file_size;
+    }
+  }
+  return dtables;
+}
+
+// Above 1 if there are too many segments, or more bytes than in two.  What has
+// only one segment has not, as nothing would become smaller.
+double LwcPicker::Overfullness(const DTable& dtable) const {
+  if (dtable.segments.size() <= 1) return 0;
+  return std::max(
+      static_cast<double>(dtable.runs[0]) / (options().dtable_segments + 1),
+      static_cast<double>(dtable.bytes) /
+          (2.0 * static_cast<double>(options().dtable_bytes)));
+}
+
+// A level above the deepest gives DTables away when it is full; the deepest
+// one, too, as long as there is another level.  What is appended to it in the
+// meantime is merged there.
+void LwcPicker::Score(Version* v) {
+  const int deepest = Deepest(*v);
+  double best = static_cast<double>(Files(*v, 0).size()) /
+                options().l0_compaction_trigger;
+  int best_level = 0;
+  for (int level = 1; level + 1 < options().num_levels; level++) {
+    const double score =
+        static_cast<double>(RunBytes(*v, level)) / FullBytes(level);
+    if (score <= best) continue;
+    best = score;
+    best_level = level;
+  }
+  for (const DTable& dtable : DTablesOf(*v, deepest)) {
+    const double score = Overfullness(dtable);
+    if (score <= best) continue;
+    best = score;
+    best_level = kWithItself;
+  }
+  SetCompaction(v, best_level, best);
+}
+
+Compaction* LwcPicker::Pick() {
+  Version* const v = versions_->current();
+  if (CompactionScore(*v) < 1) return nullptr;
+  int level = CompactionLevel(*v);
+  if (level == 0) {
+    return CompactLevelZero(L0Closure(v, Files(*v, 0).back()), "size");
+  }
+  const bool with_itself = level == kWithItself;
+  if (with_itself) level = Deepest(*v);
+  const std::vector<DTable> dtables = DTablesOf(*v, level);
+  const DTable& worst =
+      *std::max_element(dtables.begin(), dtables.end(),
+                        [this, with_itself](const DTable& a, const DTable& b) {
+                          return with_itself ? Overfullness(a) < Overfullness(b)
+                                             : a.bytes < b.bytes;
+                        });
+  return with_itself ? MergeSelf(level, worst, "segments")
+                     : AppendToNext(level, worst, "size");
+}
+
+Compaction* LwcPicker::PickRange(int level, const InternalKey* begin,
+                                 const InternalKey* end) {
+  Version* const v = versions_->current();
+  if (level == 0) {
+    std::vector<FileMetaData*> inputs;
+    v->GetOverlappingInputs(0, begin, end, &inputs);
+    return inputs.empty() ? nullptr
+                          : CompactLevelZero(std::move(inputs), "manual");
+  }
+  const Comparator* const user = comparator().user_comparator();
+  const bool is_deepest = level == Deepest(*v);
+  for (const DTable& dtable : DTablesOf(*v, level)) {
+    if (is_deepest && dtable.segments.size() <= 1) continue;
+    for (const FileMetaData* table : dtable.segments) {
+      if ((begin == nullptr ||
+           user->Compare(table->largest.user_key(), begin->user_key()) >= 0) &&
+          (end == nullptr ||
+           user->Compare(table->smallest.user_key(), end->user_key()) <= 0)) {
+        return is_deepest ? MergeSelf(level, dtable, "manual")
+                          : AppendToNext(level, dtable, "manual");
+      }
+    }
+  }
+  return nullptr;
+}
+
+std::unique_ptr<SegmentRouter> LwcPicker::RouterTo(int level,
+                                                   uint64_t piece) const {
+  const Version& v = *versions_->current();
+  std::vector<uint64_t> runs, containers;
+  for (const DTable& dtable : DTablesOf(v, level)) {
+    runs.push_back(dtable.empty() ? 0 : dtable.runs[0]);
+    containers.push_back(dtable.empty() ? 0 : dtable.segments.back()->file());
+  }
+  const size_t most = static_cast<size_t>(2 * FullDTables(level));
+  const size_t new_ranges = most > runs.size() ? most - runs.size() : 0;
+  auto router = std::make_unique<SegmentRouter>(
+      comparator().user_comparator(), level, Cuts(v, level), std::move(runs),
+      piece, new_ranges);
+  if (options().dtable_files) router->AppendToFiles(std::move(containers));
+  return router;
+}
+
+bool LwcPicker::Overlaps(const Version& v, int level,
+                         const FileMetaData& table) const {
+  if (Runs(v, level) == nullptr) return false;
+  const Comparator* const user = comparator().user_comparator();
+  for (const SortedRun& run : Runs(v, level)->newest_first()) {
+    for (const FileMetaData* other : run.tables) {
+      if (user->Compare(other->largest.user_key(), table.smallest.user_key()) >=
+              0 &&
+          user->Compare(other->smallest.user_key(), table.largest.user_key()) <=
+              0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+Compaction* LwcPicker::CompactLevelZero(std::vector<FileMetaData*> inputs,
+                                        const char* reason) {
+  const Version& v = *versions_->current();
+  if (inputs.size() == 1 && !Overlaps(v, 1, *inputs[0])) {
+    return MoveDown(0, inputs[0], reason);
+  }
+  uint64_t bytes = 0;
+  for (const FileMetaData* f : inputs) bytes += f->file_size;
+  const auto piece =
+      static_cast<uint64_t>(static_cast<double>(bytes) / FullDTables(1));
+  return NewRoutedCompaction(inputs, RouterTo(1, piece + 1), reason);
+}
+
+void LwcPicker::LeaveRuns(const DTable& dtable, int level,
+                          Compaction* c) const {
+  for (size_t i = 0; i < dtable.segments.size(); i++) {
+    c->edit()->RemoveRunTable(level, dtable.runs[i],
+                              dtable.segments[i]->number);
+  }
+}
+
+// The DTable leaves its level: its segments are merged and what comes of them
+// is appended, one segment each, to the DTables of the next level whose ranges
+// it reaches into.  What overlaps nothing there is moved; then ranges that
+// nothing comes into any more, as when keys ascend, are given up.
+Compaction* LwcPicker::AppendToNext(int level, const DTable& victim,
+                                    const char* reason) {
+  const Version& v = *versions_->current();
+  if (victim.segments.size() == 1 &&
+      !Overlaps(v, level + 1, *victim.segments[0])) {
+    Compaction* const c = MoveDown(level, victim.segments[0], reason);
+    LeaveRuns(victim, level, c);
+    const LevelCuts& cuts = Cuts(v, level);
+    if (static_cast<double>(cuts.size()) > 2 * FullDTables(level)) {
+      c->edit()->RemoveCut(level,
+                           cuts[std::min(victim.range, cuts.size() - 1)]);
+    }
+    return c;
+  }
+  const double pieces = FullDTables(level + 1) / FullDTables(level);
+  const auto piece =
+      static_cast<uint64_t>(static_cast<double>(victim.bytes) / pieces);
+  std::unique_ptr<SegmentRouter> router = RouterTo(level + 1, piece + 1);
+  Shift shift;
+  if (FindShift(victim, level, &shift)) router->ShiftWhenDue(std::move(shift));
+  Compaction* const c = NewRoutedMerge(level, victim.segments, level + 1,
+                                       std::move(router), reason);
+  LeaveRuns(victim, level, c);
+  return c;
+}
+
+// Workload balance: half of the range that had too much goes to the neighbour
+// that has less.  It is empty then, so no data of the level change hands.
+bool LwcPicker::FindShift(const DTable& victim, int level, Shift* shift) const {
+  const Version& v = *versions_->current();
+  const std::vector<DTable> dtables = DTablesOf(v, level);
+  const uint64_t limit = options().dtable_balance_percent;
+  if (limit == 0 || dtables.size() < 2 ||
+      victim.bytes * 100 * dtables.size() <= limit * RunBytes(v, level)) {
+    return false;
+  }
+  const size_t range = victim.range;
+  const bool goes_left =
+      range + 1 == dtables.size() ||
+      (range > 0 && dtables[range - 1].bytes < dtables[range + 1].bytes);
+  *shift = {level, victim.bytes / 2,
+            Cuts(v, level)[goes_left ? range - 1 : range]};
+  return true;
+}
+
+// The segments become one, or, where they are too much for one DTable, equal
+// parts of the range get a DTable each.
+Compaction* LwcPicker::MergeSelf(int level, const DTable& dtable,
+                                 const char* reason) {
+  const uint64_t full = options().dtable_bytes;
+  const uint64_t parts = (dtable.bytes + full - 1) / full;
+  std::unique_ptr<SegmentRouter> router =
+      RouterTo(level, dtable.bytes / parts + 1);
+  router->Empty(dtable.range, parts);
+  Compaction* const c = NewRoutedMerge(level - 1, dtable.segments, level + 1,
+                                       std::move(router), reason);
+  LeaveRuns(dtable, level, c);
+  return c;
+}
+
+// The table becomes a DTable of the next level, where it overlaps nothing: the
+// range that it lies in, or all that it reaches into, is cut around it.
+Compaction* LwcPicker::MoveDown(int level, FileMetaData* table,
+                                const char* reason) {
+  const Version& v = *versions_->current();
+  const Comparator* const user = comparator().user_comparator();
+  const LevelCuts& cuts = Cuts(v, level + 1);
+  const Slice begin = table->smallest.user_key();
+  const Slice end = table->largest.user_key();
+  const auto before = [user](const Slice& a, const Slice& b) {
+    return user->Compare(a, b) < 0;
+  };
+  const auto first = std::lower_bound(cuts.begin(), cuts.end(), begin, before);
+  const auto last = std::lower_bound(first, cuts.end(), end, before);
+  std::unique_ptr<SegmentRouter> router = RouterTo(level + 1, 0);
+  router->Empty(last - cuts.begin(), 1);  // It will be the first in its range
+  Compaction* const c = NewRoutedMove(level, table, std::move(router), reason);
+  for (auto cut = first; cut != last; ++cut) {
+    c->edit()->RemoveCut(level + 1, *cut);
+  }
+  const std::vector<DTable> dtables = DTablesOf(v, level + 1);
+  const FileMetaData* nearest = nullptr;  // of those in front of the table
+  for (const FileMetaData* other : dtables[first - cuts.begin()].segments) {
+    if (before(other->largest.user_key(), begin) &&
+        (nearest == nullptr ||
+         before(nearest->largest.user_key(), other->largest.user_key()))) {
+      nearest = other;
+    }
+  }
+  if (nearest != nullptr) {
+    c->edit()->AddCut(level + 1, nearest->largest.user_key());
+  }
+  for (const FileMetaData* other : dtables[last - cuts.begin()].segments) {
+    if (!before(end, other->smallest.user_key())) continue;
+    c->edit()->AddCut(level + 1, end);
+    break;
+  }
+  return c;
+}
+
+std::string LwcPicker::Check(const Version& v) const {
+  const Comparator* const user = comparator().user_comparator();
+  for (int level = 1; level < config::kNumLevels; level++) {
+    const LevelCuts& cuts = Cuts(v, level);
+    for (const DTable& dtable : DTablesOf(v, level)) {
+      for (const FileMetaData* table : dtable.segments) {
+        if (dtable.range < cuts.size() &&
+            user->Compare(table->largest.user_key(), cuts[dtable.range]) > 0) {
+          return "level " + std::to_string(level) + ", table " +
+                 std::to_string(table->number) +
+                 ": it reaches out of its DTable's range";
+        }
+      }
+    }
+  }
+  return CompactionPicker::Check(v);
+}
+
+}  // namespace
+
+const char* EngineFormat() { return "lwc"; }
+
+void AdjustOptions(Options* options) {
+  options->seek_compaction = false;
+  options->flush_to_l0_only = true;
+  options->user_key_aligned_outputs = true;
+}
+
+CompactionPicker* NewCompactionPicker(VersionSet* versions) {
+  return new LwcPicker(versions);
+}
+
+}  // namespace leveldb
