@@ -21,6 +21,7 @@ SEAM_SOURCES = (
     "seams/statistics.cc",
     "seams/table_parts.cc",
     "seams/tree_format.cc",
+    "seams/whole_files.cc",
 )
 YCSB = "workloads/ycsb"
 

@@ -48,6 +48,7 @@ OptionName = Literal[
     "paranoid_checks",
     "pipeline_queue_depth",
     "pipelined_compaction",
+    "read_inputs_whole",
     "read_threads",
     "reuse_logs",
     "seek_compaction",

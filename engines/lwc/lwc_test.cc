@@ -1,4 +1,5 @@
 // What is appended, merged, moved and divided, on trees small enough to know.
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,6 +68,60 @@ TEST_F(LwcTest, AFullLevelGivesItsFullestDTableAway) {
   Flush({31, 39}, Large('b'));
   EXPECT_EQ(Files(4), "0 1 2 0");  // the second, merged and divided
   EXPECT_EQ(Scan(), "10=a 20=a 30=a 31=b 39=b 40=a");
+}
+
+// Counts the files of tables that are read from their beginning to their end.
+class WholeReads : public EnvWrapper {
+ public:
+  WholeReads() : EnvWrapper(Env::Default()) {}
+
+  Status NewSequentialFile(const std::string& name,
+                           SequentialFile** file) override {
+    if (name.compare(name.size() - 4, 4, ".ldb") == 0) count++;
+    return target()->NewSequentialFile(name, file);
+  }
+
+  std::atomic<int> count{0};
+};
+
+TEST_F(LwcTest, SegmentsInOneFileAreReadAtOnce) {
+  WholeReads env;
+  options_.env = &env;
+  options_.level_base_bytes = 1 << 20;
+  options_.dtable_bytes = 1 << 20;
+  options_.dtable_files = true;
+  options_.read_inputs_whole = true;
+  Open();
+  for (const char letter : {'a', 'b', 'c'}) {
+    Flush({10, 20, 30}, std::string(1, letter));
+  }
+  const int before = env.count;
+  Flush({10}, "d");  // Appended; then four segments are merged
+  EXPECT_EQ(env.count - before, 2);
+  EXPECT_EQ(Files(4), "0 1 0 0");
+  EXPECT_EQ(Scan(), "10=d 20=c 30=c");
+  db_.reset();
+  options_.env = Env::Default();
+}
+
+TEST_F(LwcTest, AFileThatLostItsEndStopsItsMerge) {
+  options_.level_base_bytes = 1 << 20;
+  options_.read_inputs_whole = true;
+  Open();
+  Flush({10, 20}, "a");
+  const std::string name = TableFileName(path_, *TablesOnDisk().begin());
+  std::string table;
+  ASSERT_TRUE(ReadFileToString(options_.env, name, &table).ok());
+  ASSERT_TRUE(WriteStringToFile(options_.env,
+                                Slice(table.data(), table.size() / 2), name)
+                  .ok());
+  Status s;
+  for (int i = 0; s.ok() && i < 1000; i++) {
+    s = db_->Put(WriteOptions(), Key(10), "b");
+    if (s.ok()) s = static_cast<DBImpl*>(db_.get())->TEST_CompactMemTable();
+  }
+  EXPECT_TRUE(s.IsCorruption()) << s.ToString();
+  EXPECT_NE(s.ToString().find(name), std::string::npos) << s.ToString();
 }
 
 TEST_F(LwcTest, AnOverfullDTableOfTheDeepestLevelIsDivided) {

@@ -40,6 +40,7 @@ const std::map<std::string, OptionSetter>& EngineOptionFields() {
       {"num_levels", &SetField<int, &Options::num_levels>},
       {"pipeline_queue_depth", &SetField<int, &Options::pipeline_queue_depth>},
       {"pipelined_compaction", &SetField<bool, &Options::pipelined_compaction>},
+      {"read_inputs_whole", &SetField<bool, &Options::read_inputs_whole>},
       {"read_threads", &SetField<int, &Options::read_threads>},
       {"seek_compaction", &SetField<bool, &Options::seek_compaction>},
       {"slice_link_adaptive", &SetField<bool, &Options::slice_link_adaptive>},

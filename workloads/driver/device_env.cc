@@ -158,7 +158,10 @@ leveldb::Status DeviceEnv::NewSequentialFile(const std::string& name,
                                              leveldb::SequentialFile** result) {
   leveldb::Status s = target()->NewSequentialFile(name, result);
   if (s.ok() && Covers(name)) {
-    *result = new DeviceSequentialFile(this, FileFor(name, false), *result);
+    uint64_t table_bytes = 0;
+    if (IsTableFile(name)) target()->GetFileSize(name, &table_bytes);
+    *result = new DeviceSequentialFile(this, FileFor(name, false), *result,
+                                       table_bytes);
   }
   return s;
 }
@@ -252,7 +255,7 @@ int64_t DeviceEnv::SubmitPartsLocked(int64_t now_ns, const File& file,
 }
 
 void DeviceEnv::ChargeRead(const File& file, uint64_t offset, uint64_t length,
-                           bool sequential) {
+                           ReadKind kind) {
   if (model_ == nullptr || !reads_take_time_.load(std::memory_order_relaxed)) {
     reads_.fetch_add(1, std::memory_order_relaxed);
     read_bytes_.fetch_add(length, std::memory_order_relaxed);
@@ -260,12 +263,15 @@ void DeviceEnv::ChargeRead(const File& file, uint64_t offset, uint64_t length,
   }
   Request request;
   request.direction = Request::kRead;
-  request.request_class = !file.direct && (InBackground() || sequential)
-                              ? Request::kStream
-                              : Request::kUser;
+  const bool is_stream = InBackground() || kind != ReadKind::kRandom;
+  request.request_class =
+      is_stream && !file.direct ? Request::kStream : Request::kUser;
   request.address = file.address + offset;
   request.length = length;
-  request.stream_unit_bytes = parameters_.read_ahead_bytes;
+  request.stream_unit_bytes =
+      kind == ReadKind::kWholeTable
+          ? static_cast<uint64_t>(static_cast<double>(length) * scale_factor_)
+          : parameters_.read_ahead_bytes;
   const int64_t now_ns = clock_.NowNs();
   int64_t completion_ns;
   {

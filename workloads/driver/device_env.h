@@ -140,9 +140,15 @@ class DeviceEnv : public leveldb::EnvWrapper {
   leveldb::Status NewDeviceWritableFile(const std::string& name, bool append,
                                         leveldb::WritableFile** result);
 
+  enum class ReadKind {
+    kRandom,
+    kSequential,  // Begins where the last read of the file ended
+    kWholeTable,  // One request, which pays one positioning over the scale
+  };
+
   // Holds the calling thread up until the read is complete.
   void ChargeRead(const File& file, uint64_t offset, uint64_t length,
-                  bool sequential);
+                  ReadKind kind);
   // Returns the completion; holds the thread up if too much is on its way.
   int64_t ChargeWrite(const File& file, uint64_t offset, uint64_t length);
   void ChargeSync(int64_t last_completion_ns);

@@ -143,6 +143,26 @@ TEST_F(DeviceEnvTest, SequentialFilesAreStreams) {
   EXPECT_EQ(env_->Counters().read_bytes, 8000u);
 }
 
+TEST_F(DeviceEnvTest, ATableReadWholePaysOnePositioningOverTheScale) {
+  NewEnv(SimpleHdd(), /*scale_factor=*/50);
+  WriteText(directory_.File("000007.ldb"), std::string(8000, 'x'));
+  char scratch[8000];
+  leveldb::Slice result;
+  const auto read_in_parts_of = [&](size_t bytes) {
+    leveldb::SequentialFile* opened = nullptr;
+    EXPECT_TRUE(
+        env_->NewSequentialFile(directory_.File("000007.ldb"), &opened).ok());
+    const std::unique_ptr<leveldb::SequentialFile> file(opened);
+    return Took([&] {
+      for (size_t at = 0; at < 8000; at += bytes) {
+        EXPECT_TRUE(file->Read(bytes, &result, scratch).ok());
+      }
+    });
+  };
+  EXPECT_EQ(read_in_parts_of(8000), 10 * kMs / 50 + 80000);
+  EXPECT_EQ(read_in_parts_of(4000), 10 * kMs * 4000 / 100000 + 80000);
+}
+
 TEST_F(DeviceEnvTest, PageCacheHitsTakeNoTime) {
   DeviceParameters parameters = SimpleHdd();
   parameters.page_cache_bytes = 4 * 4096;

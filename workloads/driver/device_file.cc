@@ -80,7 +80,10 @@ leveldb::Status DeviceSequentialFile::Read(size_t n, leveldb::Slice* result,
                                            char* scratch) {
   leveldb::Status s = target_->Read(n, result, scratch);
   if (s.ok() && !result->empty()) {
-    env_->ChargeRead(*file_, offset_, result->size(), /*sequential=*/true);
+    const bool is_whole = offset_ == 0 && result->size() == table_bytes_;
+    env_->ChargeRead(*file_, offset_, result->size(),
+                     is_whole ? DeviceEnv::ReadKind::kWholeTable
+                              : DeviceEnv::ReadKind::kSequential);
     offset_ += result->size();
   }
   return s;
@@ -125,7 +128,11 @@ leveldb::Status DeviceRandomAccessFile::Read(uint64_t offset, size_t n,
   if (size < 0) return ErrnoStatus(name_, errno);
   const bool sequential =
       last_end_.exchange(offset + size, std::memory_order_relaxed) == offset;
-  if (size > 0) env_->ChargeRead(*file_, offset, size, sequential);
+  if (size > 0) {
+    env_->ChargeRead(*file_, offset, size,
+                     sequential ? DeviceEnv::ReadKind::kSequential
+                                : DeviceEnv::ReadKind::kRandom);
+  }
   return leveldb::Status::OK();
 }
 

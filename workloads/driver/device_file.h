@@ -15,11 +15,15 @@ namespace recompact {
 
 class DeviceSequentialFile : public leveldb::SequentialFile {
  public:
-  // Owns "target".
+  // Owns "target".  "table_bytes" is the length of a file of tables, and 0 of
+  // another.
   DeviceSequentialFile(DeviceEnv* env,
                        std::shared_ptr<const DeviceEnv::File> file,
-                       leveldb::SequentialFile* target)
-      : env_(env), file_(std::move(file)), target_(target) {}
+                       leveldb::SequentialFile* target, uint64_t table_bytes)
+      : env_(env),
+        file_(std::move(file)),
+        target_(target),
+        table_bytes_(table_bytes) {}
 
   leveldb::Status Read(size_t n, leveldb::Slice* result,
                        char* scratch) override;
@@ -29,6 +33,7 @@ class DeviceSequentialFile : public leveldb::SequentialFile {
   DeviceEnv* const env_;
   const std::shared_ptr<const DeviceEnv::File> file_;
   const std::unique_ptr<leveldb::SequentialFile> target_;
+  const uint64_t table_bytes_;
   uint64_t offset_ = 0;
 };
 
