@@ -13,16 +13,34 @@ namespace leveldb {
 
 namespace {
 
+struct Segment {
+  FileMetaData* table;
+  uint64_t run;
+};
+
 // What a level has in one of its ranges.  Its segments are the tables of the
 // level's runs that lie there: the first one written is the origin segment,
 // the others were appended to it.
 struct DTable {
-  bool empty() const { return segments.empty(); }
+  const Segment* begin() const { return segments; }
+  const Segment* end() const { return segments + size; }
+  uint64_t newest_run() const { return size == 0 ? 0 : segments[0].run; }
+  std::vector<FileMetaData*> tables() const {
+    std::vector<FileMetaData*> newest_first;
+    for (const Segment& segment : *this) newest_first.push_back(segment.table);
+    return newest_first;
+  }
 
-  size_t range;                         // number of the range, from 0
-  std::vector<FileMetaData*> segments;  // newest first
-  std::vector<uint64_t> runs;           // of each segment
+  size_t range;             // number of the range, from 0
+  const Segment* segments;  // newest first
+  size_t size = 0;
   uint64_t bytes = 0;
+};
+
+// Those of a level, one for each range.
+struct DTables {
+  std::vector<DTable> by_range;
+  std::vector<Segment> segments;  // of one DTable after the other
 };
 
 // What became of the DTable whose segments a compaction takes away: how its
@@ -38,13 +56,15 @@ struct Shift {
 // each table.
 class SegmentRouter : public OutputRouter {
  public:
-  // "runs" has the newest run of each range that "cuts" leave; a range without
-  // any is divided after "piece" bytes, as long as there may be "new_ranges".
-  SegmentRouter(const Comparator* user_comparator, int level, LevelCuts cuts,
-                std::vector<uint64_t> runs, uint64_t piece, size_t new_ranges)
+  // "runs" has the newest run of each range that "cuts" leave, those of the
+  // version that is compacted; a range without any is divided after "piece"
+  // bytes, as long as there may be "new_ranges".
+  SegmentRouter(const Comparator* user_comparator, int level,
+                const LevelCuts& cuts, std::vector<uint64_t> runs,
+                uint64_t piece, size_t new_ranges)
       : user_(user_comparator),
         level_(level),
-        cuts_(std::move(cuts)),
+        cuts_(cuts),
         runs_(std::move(runs)),
         piece_(piece),
         new_ranges_(new_ranges) {}
@@ -110,7 +130,7 @@ class SegmentRouter : public OutputRouter {
 
   const Comparator* const user_;
   const int level_;
-  const LevelCuts cuts_;
+  const LevelCuts& cuts_;
   std::vector<uint64_t> runs_;
   std::vector<uint64_t> containers_;  // of each range, if it has one file
   const uint64_t piece_;
@@ -155,7 +175,8 @@ class LwcPicker : public CompactionPicker {
 
   int Deepest(const Version& v) const;
   uint64_t RunBytes(const Version& v, int level) const;
-  std::vector<DTable> DTablesOf(const Version& v, int level) const;
+  DTables FindDTables(const Version& v, int level) const;
+  const std::vector<DTable>& DTablesOf(const Version& v, int level) const;
   double Overfullness(const DTable& dtable) const;
   bool Overlaps(const Version& v, int level, const FileMetaData& table) const;
 
@@ -167,6 +188,11 @@ class LwcPicker : public CompactionPicker {
   std::unique_ptr<SegmentRouter> RouterTo(int level, uint64_t piece) const;
   void LeaveRuns(const DTable& dtable, int level, Compaction* c) const;
   bool FindShift(const DTable& victim, int level, Shift* shift) const;
+
+  // The DTables of each level that were asked for last, and of which list of
+  // runs they are.  Cuts of a level do not change without its runs.
+  mutable uint64_t known_runs_[config::kNumLevels] = {};
+  mutable DTables known_dtables_[config::kNumLevels];
 };
 
 Status LwcPicker::CheckOptions() const {
@@ -215,37 +241,74 @@ uint64_t LwcPicker::RunBytes(const Version& v, int level) const {
   return Runs(v, level) == nullptr ? 0 : Runs(v, level)->bytes();
 }
 
-std::vector<DTable> LwcPicker::DTablesOf(const Version& v, int level) const {
+// A level has thousands of segments and is looked at for every compaction, so
+// they go to two arrays.
+DTables LwcPicker::FindDTables(const Version& v, int level) const {
   const LevelCuts& cuts = Cuts(v, level);
-  std::vector<DTable> dtables(cuts.size() + 1);
-  for (size_t range = 0; range < dtables.size(); range++) {
-    dtables[range].range = range;
-  }
-  if (Runs(v, level) == nullptr) return dtables;
+  DTables found;
+  found.by_range.resize(cuts.size() + 1);
+  std::vector<size_t> ranges;  // of the tables of all runs
+  const RunList* const runs = Runs(v, level);
   const Comparator* const user = comparator().user_comparator();
-  for (const SortedRun& run : Runs(v, level)->newest_first()) {
-    size_t range = 0;
-    for (FileMetaData* const table : run.tables) {
-      while (range < cuts.size() &&
-             user->Compare(table->smallest.user_key(), cuts[range]) > 0) {
-        range++;
+  const auto before = [user](const std::string& cut, const Slice& key) {
+    return user->Compare(cut, key) < 0;
+  };
+  const auto for_each_run = [runs](auto visit) {
+    if (runs == nullptr) return;
+    for (const SortedRun& run : runs->newest_first()) visit(run);
+  };
+  for_each_run([&](const SortedRun& run) {
+    auto cut = cuts.begin();
+    for (const FileMetaData* table : run.tables) {
+      const Slice key = table->smallest.user_key();
+      // Most often it is this range or the next.
+      if (cut != cuts.end() && before(*cut, key)) {
+        ++cut;
+        if (cut != cuts.end() && before(*cut, key)) {
+          cut = std::lower_bound(cut, cuts.end(), key, before);
+        }
       }
-      dtables[range].segments.push_back(table);
-      dtables[range].runs.push_back(run.number);
-      dtables[range].bytes += table->file_size;
+      ranges.push_back(cut - cuts.begin());
+      DTable& dtable = found.by_range[ranges.back()];
+      dtable.size++;
+      dtable.bytes += table->file_size;
     }
+  });
+  found.segments.resize(ranges.size());
+  std::vector<Segment*> next(found.by_range.size());
+  Segment* begin = found.segments.data();
+  for (size_t range = 0; range < next.size(); range++) {
+    found.by_range[range].range = range;
+    found.by_range[range].segments = next[range] = begin;
+    begin += found.by_range[range].size;
   }
-  return dtables;
+  auto range = ranges.begin();
+  for_each_run([&](const SortedRun& run) {
+    for (FileMetaData* table : run.tables) {
+      *next[*range++]++ = {table, run.number};
+    }
+  });
+  return found;
+}
+
+const std::vector<DTable>& LwcPicker::DTablesOf(const Version& v,
+                                                int level) const {
+  const RunList* const runs = Runs(v, level);
+  if (runs == nullptr || runs->id() != known_runs_[level]) {
+    known_dtables_[level] = FindDTables(v, level);
+    known_runs_[level] = runs == nullptr ? 0 : runs->id();
+  }
+  return known_dtables_[level].by_range;
 }
 
 // Above 1 if there are too many segments, or more bytes than in two.  What has
 // only one segment has not, as nothing would become smaller.
 double LwcPicker::Overfullness(const DTable& dtable) const {
-  if (dtable.segments.size() <= 1) return 0;
-  return std::max(
-      static_cast<double>(dtable.runs[0]) / (options().dtable_segments + 1),
-      static_cast<double>(dtable.bytes) /
-          (2.0 * static_cast<double>(options().dtable_bytes)));
+  if (dtable.size <= 1) return 0;
+  return std::max(static_cast<double>(dtable.newest_run()) /
+                      (options().dtable_segments + 1),
+                  static_cast<double>(dtable.bytes) /
+                      (2.0 * static_cast<double>(options().dtable_bytes)));
 }
 
 // A level above the deepest gives DTables away when it is full; the deepest
@@ -281,7 +344,7 @@ Compaction* LwcPicker::Pick() {
   }
   const bool with_itself = level == kWithItself;
   if (with_itself) level = Deepest(*v);
-  const std::vector<DTable> dtables = DTablesOf(*v, level);
+  const std::vector<DTable>& dtables = DTablesOf(*v, level);
   const DTable& worst =
       *std::max_element(dtables.begin(), dtables.end(),
                         [this, with_itself](const DTable& a, const DTable& b) {
@@ -304,8 +367,8 @@ Compaction* LwcPicker::PickRange(int level, const InternalKey* begin,
   const Comparator* const user = comparator().user_comparator();
   const bool is_deepest = level == Deepest(*v);
   for (const DTable& dtable : DTablesOf(*v, level)) {
-    if (is_deepest && dtable.segments.size() <= 1) continue;
-    for (const FileMetaData* table : dtable.segments) {
+    if (is_deepest && dtable.size <= 1) continue;
+    for (const auto& [table, run] : dtable) {
       if ((begin == nullptr ||
            user->Compare(table->largest.user_key(), begin->user_key()) >= 0) &&
           (end == nullptr ||
@@ -323,8 +386,8 @@ std::unique_ptr<SegmentRouter> LwcPicker::RouterTo(int level,
   const Version& v = *versions_->current();
   std::vector<uint64_t> runs, containers;
   for (const DTable& dtable : DTablesOf(v, level)) {
-    runs.push_back(dtable.empty() ? 0 : dtable.runs[0]);
-    containers.push_back(dtable.empty() ? 0 : dtable.segments.back()->file());
+    runs.push_back(dtable.newest_run());
+    containers.push_back(dtable.size == 0 ? 0 : dtable.end()[-1].table->file());
   }
   const size_t most = static_cast<size_t>(2 * FullDTables(level));
   const size_t new_ranges = most > runs.size() ? most - runs.size() : 0;
@@ -338,15 +401,10 @@ std::unique_ptr<SegmentRouter> LwcPicker::RouterTo(int level,
 bool LwcPicker::Overlaps(const Version& v, int level,
                          const FileMetaData& table) const {
   if (Runs(v, level) == nullptr) return false;
-  const Comparator* const user = comparator().user_comparator();
   for (const SortedRun& run : Runs(v, level)->newest_first()) {
-    for (const FileMetaData* other : run.tables) {
-      if (user->Compare(other->largest.user_key(), table.smallest.user_key()) >=
-              0 &&
-          user->Compare(other->smallest.user_key(), table.largest.user_key()) <=
-              0) {
-        return true;
-      }
+    if (run.Overlaps(comparator().user_comparator(), table.smallest.user_key(),
+                     table.largest.user_key())) {
+      return true;
     }
   }
   return false;
@@ -367,9 +425,8 @@ Compaction* LwcPicker::CompactLevelZero(std::vector<FileMetaData*> inputs,
 
 void LwcPicker::LeaveRuns(const DTable& dtable, int level,
                           Compaction* c) const {
-  for (size_t i = 0; i < dtable.segments.size(); i++) {
-    c->edit()->RemoveRunTable(level, dtable.runs[i],
-                              dtable.segments[i]->number);
+  for (const auto& [table, run] : dtable) {
+    c->edit()->RemoveRunTable(level, run, table->number);
   }
 }
 
@@ -380,9 +437,8 @@ void LwcPicker::LeaveRuns(const DTable& dtable, int level,
 Compaction* LwcPicker::AppendToNext(int level, const DTable& victim,
                                     const char* reason) {
   const Version& v = *versions_->current();
-  if (victim.segments.size() == 1 &&
-      !Overlaps(v, level + 1, *victim.segments[0])) {
-    Compaction* const c = MoveDown(level, victim.segments[0], reason);
+  if (victim.size == 1 && !Overlaps(v, level + 1, *victim.segments[0].table)) {
+    Compaction* const c = MoveDown(level, victim.segments[0].table, reason);
     LeaveRuns(victim, level, c);
     const LevelCuts& cuts = Cuts(v, level);
     if (static_cast<double>(cuts.size()) > 2 * FullDTables(level)) {
@@ -397,7 +453,7 @@ Compaction* LwcPicker::AppendToNext(int level, const DTable& victim,
   std::unique_ptr<SegmentRouter> router = RouterTo(level + 1, piece + 1);
   Shift shift;
   if (FindShift(victim, level, &shift)) router->ShiftWhenDue(std::move(shift));
-  Compaction* const c = NewRoutedMerge(level, victim.segments, level + 1,
+  Compaction* const c = NewRoutedMerge(level, victim.tables(), level + 1,
                                        std::move(router), reason);
   LeaveRuns(victim, level, c);
   return c;
@@ -407,7 +463,7 @@ Compaction* LwcPicker::AppendToNext(int level, const DTable& victim,
 // that has less.  It is empty then, so no data of the level change hands.
 bool LwcPicker::FindShift(const DTable& victim, int level, Shift* shift) const {
   const Version& v = *versions_->current();
-  const std::vector<DTable> dtables = DTablesOf(v, level);
+  const std::vector<DTable>& dtables = DTablesOf(v, level);
   const uint64_t limit = options().dtable_balance_percent;
   if (limit == 0 || dtables.size() < 2 ||
       victim.bytes * 100 * dtables.size() <= limit * RunBytes(v, level)) {
@@ -431,7 +487,7 @@ Compaction* LwcPicker::MergeSelf(int level, const DTable& dtable,
   std::unique_ptr<SegmentRouter> router =
       RouterTo(level, dtable.bytes / parts + 1);
   router->Empty(dtable.range, parts);
-  Compaction* const c = NewRoutedMerge(level - 1, dtable.segments, level + 1,
+  Compaction* const c = NewRoutedMerge(level - 1, dtable.tables(), level + 1,
                                        std::move(router), reason);
   LeaveRuns(dtable, level, c);
   return c;
@@ -457,9 +513,9 @@ Compaction* LwcPicker::MoveDown(int level, FileMetaData* table,
   for (auto cut = first; cut != last; ++cut) {
     c->edit()->RemoveCut(level + 1, *cut);
   }
-  const std::vector<DTable> dtables = DTablesOf(v, level + 1);
+  const std::vector<DTable>& dtables = DTablesOf(v, level + 1);
   const FileMetaData* nearest = nullptr;  // of those in front of the table
-  for (const FileMetaData* other : dtables[first - cuts.begin()].segments) {
+  for (const auto& [other, run] : dtables[first - cuts.begin()]) {
     if (before(other->largest.user_key(), begin) &&
         (nearest == nullptr ||
          before(nearest->largest.user_key(), other->largest.user_key()))) {
@@ -469,7 +525,7 @@ Compaction* LwcPicker::MoveDown(int level, FileMetaData* table,
   if (nearest != nullptr) {
     c->edit()->AddCut(level + 1, nearest->largest.user_key());
   }
-  for (const FileMetaData* other : dtables[last - cuts.begin()].segments) {
+  for (const auto& [other, run] : dtables[last - cuts.begin()]) {
     if (!before(end, other->smallest.user_key())) continue;
     c->edit()->AddCut(level + 1, end);
     break;
@@ -481,8 +537,9 @@ std::string LwcPicker::Check(const Version& v) const {
   const Comparator* const user = comparator().user_comparator();
   for (int level = 1; level < config::kNumLevels; level++) {
     const LevelCuts& cuts = Cuts(v, level);
-    for (const DTable& dtable : DTablesOf(v, level)) {
-      for (const FileMetaData* table : dtable.segments) {
+    const DTables dtables = FindDTables(v, level);
+    for (const DTable& dtable : dtables.by_range) {
+      for (const auto& [table, run] : dtable) {
         if (dtable.range < cuts.size() &&
             user->Compare(table->largest.user_key(), cuts[dtable.range]) > 0) {
           return "level " + std::to_string(level) + ", table " +

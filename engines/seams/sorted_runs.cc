@@ -1,6 +1,7 @@
 #include "seams/sorted_runs.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <memory>
 #include <utility>
@@ -20,6 +21,8 @@ namespace leveldb {
 
 namespace {
 
+std::atomic<uint64_t> next_list_id{1};
+
 // Calls func for each table of each run, the newest run first.
 template <typename Func>
 void ForEachTable(const std::vector<SortedRun>& runs, Func func) {
@@ -32,18 +35,35 @@ void ForEachTable(const std::vector<SortedRun>& runs, Func func) {
 
 bool IsTrimmed(const FileMetaData& table) { return table.file_size == 0; }
 
-FileMetaData* SortedRun::Find(const Comparator* user_comparator,
-                              const Slice& user_key) const {
+namespace {
+
+// The first table that does not end before a user key, or nullptr.
+FileMetaData* FirstFrom(const SortedRun& run, const Comparator* user_comparator,
+                        const Slice& user_key) {
   const auto table = std::lower_bound(
-      tables.begin(), tables.end(), user_key,
+      run.tables.begin(), run.tables.end(), user_key,
       [user_comparator](const FileMetaData* f, const Slice& key) {
         return user_comparator->Compare(f->largest.user_key(), key) < 0;
       });
-  if (table == tables.end() ||
-      user_comparator->Compare(user_key, (*table)->smallest.user_key()) < 0) {
-    return nullptr;
-  }
-  return *table;
+  return table == run.tables.end() ? nullptr : *table;
+}
+
+}  // namespace
+
+FileMetaData* SortedRun::Find(const Comparator* user_comparator,
+                              const Slice& user_key) const {
+  FileMetaData* const table = FirstFrom(*this, user_comparator, user_key);
+  return table != nullptr && user_comparator->Compare(
+                                 table->smallest.user_key(), user_key) <= 0
+             ? table
+             : nullptr;
+}
+
+bool SortedRun::Overlaps(const Comparator* user_comparator, const Slice& begin,
+                         const Slice& end) const {
+  const FileMetaData* const table = FirstFrom(*this, user_comparator, begin);
+  return table != nullptr &&
+         user_comparator->Compare(table->smallest.user_key(), end) <= 0;
 }
 
 // RunList ---------------------------------------------------------------------
@@ -51,6 +71,7 @@ FileMetaData* SortedRun::Find(const Comparator* user_comparator,
 RunList::RunList(VersionSet* versions, std::vector<SortedRun> newest_first,
                  std::optional<std::string> marker)
     : versions_(versions),
+      id_(next_list_id.fetch_add(1)),
       runs_(std::move(newest_first)),
       marker_(std::move(marker)) {
   ForEachTable(runs_, [this](FileMetaData* table) {

@@ -62,6 +62,10 @@ struct SortedRun {
   FileMetaData* Find(const Comparator* user_comparator,
                      const Slice& user_key) const;
 
+  // Whether a table overlaps a range of user keys, from "begin" to "end".
+  bool Overlaps(const Comparator* user_comparator, const Slice& begin,
+                const Slice& end) const;
+
   uint64_t number;  // a newer run of the level has a larger one
   std::vector<FileMetaData*> tables;
 };
@@ -86,6 +90,9 @@ class RunList {
 
   const std::vector<SortedRun>& newest_first() const { return runs_; }
 
+  // Not 0, and no other list's in this process.
+  uint64_t id() const { return id_; }
+
   // The last user key that has left, if one has.
   const std::optional<std::string>& marker() const { return marker_; }
   bool HasLeft(const Comparator* user_comparator, const Slice& user_key) const;
@@ -104,6 +111,7 @@ class RunList {
   static void Unref(VersionSet* versions, FileMetaData* table);
 
   VersionSet* const versions_;
+  const uint64_t id_;
   const std::vector<SortedRun> runs_;
   const std::optional<std::string> marker_;
   size_t tables_ = 0;
