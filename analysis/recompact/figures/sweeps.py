@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import matplotlib.axes
@@ -19,6 +20,8 @@ UNIT_FACTORS |= {"MB/s": 1e-6, "KiB": 2.0**-10, "GiB": 2.0**-30}
 
 # Of a legend beside several panels, inches.
 LEGEND_WIDTH = 1.8
+# Of a legend inside a panel.
+LEGEND_COLUMNS = 3
 
 
 def sweep_of(entry: Figure) -> Sweep:
@@ -195,8 +198,9 @@ def bars_over_sweep(
     axes.grid(axis="x", visible=False)
     axes.set_xlabel(sweep.label)
     axes.set_ylabel(_axis_label(declared.label, declared.unit))
-    axes.set_ylim(top=axes.get_ylim()[1] * 1.18)
-    axes.legend(loc="upper left", ncols=3)
+    legend = axes.legend(loc="upper left", ncols=LEGEND_COLUMNS)
+    legend_rows = math.ceil(len(legend.get_texts()) / LEGEND_COLUMNS)
+    axes.set_ylim(top=axes.get_ylim()[1] * (1 + 0.09 * legend_rows))
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
 
