@@ -148,10 +148,9 @@ def tree_of(engine: str) -> str:
 
 def engine_files(engine: str) -> list[str]:
     """List our sources that an engine's driver is built from."""
-    entry = declarations().engines[engine]
+    own = declarations().engines[engine].sources
     return [
-        *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *entry.sources),
-        *(_files(f"engines/{entry.store}", "*.h", "*.cc") if entry.store != "leveldb" else []),
+        *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *own),
         *_files("workloads/driver", "CMakeLists.txt", "*.h", "*.cc"),
     ]
 

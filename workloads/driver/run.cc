@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "driver/run_directory.h"
-#include "driver/store.h"
+#include "driver/store_leveldb.h"
 
 namespace recompact {
 
@@ -272,9 +272,9 @@ Status Run::OpenStore() {
       {"process_write_bytes", ReadProcessCounters().write_bytes}};
   // What the engine opens with the database was open long before the run.
   env_->SetReadsTakeTime(false);
-  Status status = recompact::OpenStore(database_, spec_.engine_options,
-                                       event_log_path_, spec_.path, env_.get(),
-                                       &store_);
+  Status status =
+      OpenLevelDbStore(database_, spec_.engine_options, event_log_path_,
+                       spec_.path, env_.get(), &store_);
   env_->SetReadsTakeTime(true);
   if (!status.ok()) return status;
   counters_ = std::make_unique<CounterSource>(

@@ -2,16 +2,12 @@
 #define RECOMPACT_WORKLOADS_DRIVER_STORE_H_
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "driver/status.h"
 
 namespace recompact {
-
-class DeviceEnv;
 
 // The face that the replay drives an engine by; one implementation per engine
 // family.  All but Reopen() are safe to call from several threads.
@@ -48,19 +44,6 @@ class Store {
   // engine begin at 0.
   virtual Status Reopen() = 0;
 };
-
-// Opens, or creates, the database at "path" in "env", which must outlive the
-// store.  "options" are texts by name; those not given keep the engine's
-// defaults.  If "event_log_path" is not empty, engines that keep an event log
-// write it there.  Defined once for each engine family, and so chosen when the
-// driver is linked.
-//
-// An option that the engine does not have is a BadInput that names
-// "<where>: engine.options.<name>".
-Status OpenStore(const std::string& path,
-                 const std::map<std::string, std::string>& options,
-                 const std::string& event_log_path, const std::string& where,
-                 DeviceEnv* env, std::unique_ptr<Store>* store);
 
 }  // namespace recompact
 

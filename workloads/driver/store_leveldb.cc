@@ -1,9 +1,9 @@
+#include "driver/store_leveldb.h"
+
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "driver/device_env.h"
-#include "driver/store.h"
 #include "leveldb/db.h"
 #include "leveldb/iterator.h"
 #include "leveldb/write_batch.h"
@@ -157,10 +157,11 @@ Status LevelDbStore::Reopen() {
 
 }  // namespace
 
-Status OpenStore(const std::string& path,
-                 const std::map<std::string, std::string>& options,
-                 const std::string& event_log_path, const std::string& where,
-                 DeviceEnv* env, std::unique_ptr<Store>* store) {
+Status OpenLevelDbStore(const std::string& path,
+                        const std::map<std::string, std::string>& options,
+                        const std::string& event_log_path,
+                        const std::string& where, DeviceEnv* env,
+                        std::unique_ptr<Store>* store) {
   auto opened = std::make_unique<LevelDbStore>(path, env);
   Status status = opened->SetOptions(options, event_log_path, where);
   if (status.ok()) status = opened->Open();

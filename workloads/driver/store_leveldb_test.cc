@@ -1,12 +1,12 @@
+#include "driver/store_leveldb.h"
+
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "driver/device_env.h"
 #include "driver/fake_clock.h"
 #include "driver/key_value.h"
-#include "driver/store.h"
 #include "driver/test_directory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -25,8 +25,8 @@ class StoreLevelDbTest : public ::testing::Test {
 
   Status Open(const std::map<std::string, std::string>& options) {
     store_.reset();
-    return OpenStore(directory_.path(), options, "", "spec.json", &env_,
-                     &store_);
+    return OpenLevelDbStore(directory_.path(), options, "", "spec.json", &env_,
+                            &store_);
   }
 
   std::string Get(const std::string& key) {
