@@ -57,6 +57,7 @@ OptionName = Literal[
     "slice_link_bytes_percent",
     "slice_link_threshold",
     "subtask_bytes",
+    "sync_outputs_together",
     "tables_stay_open",
     "track_obsolete_files",
     "user_key_aligned_outputs",

@@ -39,7 +39,7 @@ STYLES |= {
     "stepped_merge": EngineStyle("SM (stepped merge)", "#cc78bc", "P"),
     "lwc": EngineStyle("LWC-tree (reconstructed)", "#aa4499", "X"),
     "lwc_files": EngineStyle("LWC-tree (reconstructed), a file per DTable", "#999933", "P"),
-    "leveldb_whole": EngineStyle("UDC, tables read whole", "#56b4e9", "^"),
+    "leveldb_at_once": EngineStyle("UDC, tables read and synced at once", "#56b4e9", "^"),
 }
 LDC_THRESHOLD = 10
 PIPELINES = ("scp", "pcp", "pcp_adaptive", "ldc_pcp")
@@ -59,7 +59,7 @@ TREES |= dict.fromkeys(PIPELINES, "ab12cd34")
 DLSM_TREES = ("two_phase", "dlsm", "dlsm_tree_filters", "dlsm_trimmed")
 DLSM_TREES += ("two_phase_table_filters", "dlsm_table_filters")
 TREES |= dict.fromkeys(DLSM_TREES, "d15e0b0f") | {"stepped_merge": "57e99ed0"}
-TREES |= {"lwc": "1c77ab09", "lwc_files": "1c77ab09", "leveldb_whole": TREES["leveldb"]}
+TREES |= {"lwc": "1c77ab09", "lwc_files": "1c77ab09", "leveldb_at_once": TREES["leveldb"]}
 TREES |= {"ldc": "5d1c0a77", "ldc_adaptive": "5d1c0a77", "ldc_release": "5d1c0a77"}
 DEVICES: dict[str, dict[str, Any]] = {
     "memory": {"id": "memory", "kind": "memory"},
@@ -145,7 +145,7 @@ LWC_COSTS = {
     "leveldb": (11.5, 450, 70),
     "lwc": (4.6, 1500, 62),
     "lwc_files": (4.6, 1400, 62),
-    "leveldb_whole": (11.5, 700, 70),
+    "leveldb_at_once": (11.5, 700, 70),
     "ldc": (7, 800, 64),
     "stepped_merge": (4, 1800, 45),
 }
@@ -335,7 +335,7 @@ class Campaign:
         sizes = {"size_gb": [10] if self.thin else [5, 10]}
         values = {"value_bytes": [1024, 16384] if self.thin else [1024, 4096, 16384]}
         for name, engines, device, sweep in (
-            ("lwc_hdd", (*four, "leveldb_whole", "lwc_files"), "hdd_7200", sizes),
+            ("lwc_hdd", (*four, "leveldb_at_once", "lwc_files"), "hdd_7200", sizes),
             ("lwc_ssd", four, "sata_ssd", sizes),
             ("lwc_smr", (*four, "lwc_files"), "smr", sizes),
             ("lwc_own_bands", two, "smr_own_bands", sizes),

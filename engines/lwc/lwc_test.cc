@@ -1,10 +1,12 @@
 // What is appended, merged, moved and divided, on trees small enough to know.
-#include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "port/port.h"
 #include "seams/small_tree_fixture.h"
+#include "util/mutexlock.h"
 
 namespace leveldb {
 namespace {
@@ -70,22 +72,45 @@ TEST_F(LwcTest, AFullLevelGivesItsFullestDTableAway) {
   EXPECT_EQ(Scan(), "10=a 20=a 30=a 31=b 39=b 40=a");
 }
 
-// Counts the files of tables that are read from their beginning to their end.
-class WholeReads : public EnvWrapper {
+// How the files of tables were opened: (r)ead from beginning to end, (w)ritten,
+// (a)ppended to.
+class TablesOpened : public EnvWrapper {
  public:
-  WholeReads() : EnvWrapper(Env::Default()) {}
+  TablesOpened() : EnvWrapper(Env::Default()) {}
 
   Status NewSequentialFile(const std::string& name,
                            SequentialFile** file) override {
-    if (name.compare(name.size() - 4, 4, ".ldb") == 0) count++;
+    Note('r', name);
     return target()->NewSequentialFile(name, file);
   }
+  Status NewWritableFile(const std::string& name,
+                         WritableFile** file) override {
+    Note('w', name);
+    return target()->NewWritableFile(name, file);
+  }
+  Status NewAppendableFile(const std::string& name,
+                           WritableFile** file) override {
+    Note('a', name);
+    return target()->NewAppendableFile(name, file);
+  }
 
-  std::atomic<int> count{0};
+  std::string Take() {
+    MutexLock lock(&mutex_);
+    return std::exchange(opened_, "");
+  }
+
+ private:
+  void Note(char how, const std::string& name) {
+    MutexLock lock(&mutex_);
+    if (name.compare(name.size() - 4, 4, ".ldb") == 0) opened_ += how;
+  }
+
+  port::Mutex mutex_;
+  std::string opened_ GUARDED_BY(mutex_);
 };
 
 TEST_F(LwcTest, SegmentsInOneFileAreReadAtOnce) {
-  WholeReads env;
+  TablesOpened env;
   options_.env = &env;
   options_.level_base_bytes = 1 << 20;
   options_.dtable_bytes = 1 << 20;
@@ -95,11 +120,27 @@ TEST_F(LwcTest, SegmentsInOneFileAreReadAtOnce) {
   for (const char letter : {'a', 'b', 'c'}) {
     Flush({10, 20, 30}, std::string(1, letter));
   }
-  const int before = env.count;
+  env.Take();
   Flush({10}, "d");  // Appended; then four segments are merged
-  EXPECT_EQ(env.count - before, 2);
+  EXPECT_EQ(env.Take(), "wrarw");
   EXPECT_EQ(Files(4), "0 1 0 0");
   EXPECT_EQ(Scan(), "10=d 20=c 30=c");
+  db_.reset();
+  options_.env = Env::Default();
+}
+
+TEST_F(LwcTest, WhatIsWrittenTogetherIsSyncedTogether) {
+  TablesOpened env;
+  options_.env = &env;
+  options_.level_base_bytes = 1 << 20;
+  options_.sync_outputs_together = true;
+  Open();
+  Flush({10, 50}, Large('a'));
+  Flush({20, 40}, Large('b'));
+  env.Take();
+  Flush({30}, Large('c'));  // Appended, and divided in two
+  EXPECT_EQ(env.Take(), "wwawwwaaa");
+  EXPECT_EQ(Scan(), "10=a 20=b 30=c 40=b 50=a");
   db_.reset();
   options_.env = Env::Default();
 }

@@ -50,6 +50,8 @@ const std::map<std::string, OptionSetter>& EngineOptionFields() {
        &SetField<int, &Options::slice_link_bytes_percent>},
       {"slice_link_threshold", &SetField<int, &Options::slice_link_threshold>},
       {"subtask_bytes", &SetField<uint64_t, &Options::subtask_bytes>},
+      {"sync_outputs_together",
+       &SetField<bool, &Options::sync_outputs_together>},
       {"tables_stay_open", &SetField<bool, &Options::tables_stay_open>},
       {"track_obsolete_files", &SetField<bool, &Options::track_obsolete_files>},
       {"user_key_aligned_outputs",

@@ -309,12 +309,12 @@ int64_t DeviceEnv::ReadMissingPagesLocked(int64_t now_ns, const File& file,
   return completion_ns;
 }
 
-int64_t DeviceEnv::ChargeWrite(const File& file, uint64_t offset,
-                               uint64_t length) {
+void DeviceEnv::ChargeWrite(const File& file, uint64_t offset,
+                            uint64_t length) {
   if (model_ == nullptr) {
     writes_.fetch_add(1, std::memory_order_relaxed);
     write_bytes_.fetch_add(length, std::memory_order_relaxed);
-    return 0;
+    return;
   }
   Request request;
   request.direction = Request::kWrite;
@@ -323,10 +323,11 @@ int64_t DeviceEnv::ChargeWrite(const File& file, uint64_t offset,
   request.length = length;
   request.stream_unit_bytes = parameters_.writeback_bytes;
   const int64_t now_ns = clock_.NowNs();
-  int64_t completion_ns, wait_ns;
+  int64_t wait_ns;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    completion_ns = SubmitLocked(now_ns, file, request);
+    const int64_t completion_ns = SubmitLocked(now_ns, file, request);
+    file.written_ns = std::max(file.written_ns, completion_ns);
     if (page_cache_ != nullptr && !file.direct) {
       for (uint64_t page = offset / PageCache::kPageBytes;
            page * PageCache::kPageBytes < offset + length; page++) {
@@ -336,7 +337,6 @@ int64_t DeviceEnv::ChargeWrite(const File& file, uint64_t offset,
     wait_ns = DirtyWaitLocked(now_ns, completion_ns, length, file.limit);
   }
   if (wait_ns > now_ns) clock_.WaitUntilNs(wait_ns);
-  return completion_ns;
 }
 
 int64_t DeviceEnv::DirtyWaitLocked(int64_t now_ns, int64_t completion_ns,
@@ -357,12 +357,24 @@ int64_t DeviceEnv::DirtyWaitLocked(int64_t now_ns, int64_t completion_ns,
   return wait_ns;
 }
 
-void DeviceEnv::ChargeSync(int64_t last_completion_ns) {
+void DeviceEnv::ChargeSync(const File& file) {
   syncs_.fetch_add(1, std::memory_order_relaxed);
   if (model_ == nullptr) return;
   const int64_t latency_ns =
       static_cast<int64_t>(parameters_.sync_latency_us * 1e3 / scale_factor_);
-  clock_.WaitUntilNs(std::max(last_completion_ns, clock_.NowNs()) + latency_ns);
+  const int64_t now_ns = clock_.NowNs();
+  int64_t begin_ns;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const bool in_last_commit =
+        file.written_ns <= last_commit_ns_ && last_commit_ns_ <= now_ns;
+    begin_ns =
+        in_last_commit ? last_commit_ns_ : std::max(file.written_ns, now_ns);
+    last_commit_ns_ = std::max(last_commit_ns_, begin_ns);
+  }
+  if (begin_ns + latency_ns > now_ns) {
+    clock_.WaitUntilNs(begin_ns + latency_ns);
+  }
 }
 
 leveldb::Status DeviceEnv::NoteWrite(const leveldb::Status& status) {

@@ -45,9 +45,11 @@ struct DeviceCounters {
 //
 // Appends gather in the host's memory: every writeback_bytes they go to the
 // device, and the writer goes on unless more than dirty_limit_bytes are then
-// on their way.  Sync() sends what is left and waits for the file's last
-// request, and then for sync_latency_us / scale_factor: a scale model has as
-// many files as the original for a fraction of the operations.
+// on their way.  Close() sends what is left.  Sync() does so too, waits for the
+// file's last request, and then for a commit of the journal, which takes
+// sync_latency_us / scale_factor: a scale model has as many files as the
+// original for a fraction of the operations.  A commit covers every file, as
+// ext4's do: what had been written when one began needs no other.
 //
 // With direct I/O tables go past the host: an append of kDirectAppendBytes or
 // more is a request, with what gathered before it, smaller ones gather to
@@ -124,6 +126,7 @@ class DeviceEnv : public leveldb::EnvWrapper {
     uint64_t unit;     // Appends go to the device by so many bytes
     uint64_t limit;    // So many may be on their way; 0: none after an append
     uint64_t grain;    // On a shingled disk, see FilePlacement
+    mutable int64_t written_ns = 0;  // When its last write is over; mutex_
   };
   struct BackgroundCall;
 
@@ -150,8 +153,8 @@ class DeviceEnv : public leveldb::EnvWrapper {
   void ChargeRead(const File& file, uint64_t offset, uint64_t length,
                   ReadKind kind);
   // Returns the completion; holds the thread up if too much is on its way.
-  int64_t ChargeWrite(const File& file, uint64_t offset, uint64_t length);
-  void ChargeSync(int64_t last_completion_ns);
+  void ChargeWrite(const File& file, uint64_t offset, uint64_t length);
+  void ChargeSync(const File& file);
   // REQUIRES: mutex_ held, the device is modelled; also of those below
   int64_t SubmitLocked(int64_t now_ns, const File& file,
                        const Request& request);
@@ -187,6 +190,7 @@ class DeviceEnv : public leveldb::EnvWrapper {
   uint64_t outstanding_bytes_ = 0;
   int64_t busy_until_ns_ = 0;
   int64_t busy_ns_ = 0;
+  int64_t last_commit_ns_ = -1;  // When it began
   std::string first_write_error_;
 };
 

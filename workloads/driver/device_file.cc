@@ -187,7 +187,7 @@ leveldb::Status DeviceWritableFile::SubmitPending() {
   if (file_->unit != DeviceEnv::kUntilFlushed) {
     env_->unsubmitted_bytes_.fetch_sub(pending_, std::memory_order_relaxed);
   }
-  last_completion_ns_ = env_->ChargeWrite(*file_, submitted_, pending_);
+  env_->ChargeWrite(*file_, submitted_, pending_);
   submitted_ += pending_;
   pending_ = 0;
   return s;
@@ -215,7 +215,7 @@ leveldb::Status DeviceWritableFile::Sync() {
     s = env_->parameters_.kind == DeviceKind::kPath ? target_->Sync()
                                                     : target_->Flush();
   }
-  if (s.ok()) env_->ChargeSync(last_completion_ns_);
+  if (s.ok()) env_->ChargeSync(*file_);
   return env_->NoteWrite(s);
 }
 

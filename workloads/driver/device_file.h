@@ -98,7 +98,6 @@ class DeviceWritableFile : public leveldb::WritableFile {
   const int fd_;          // Where units are to be written out, else -1
   uint64_t submitted_;    // Bytes that went to the device
   uint64_t pending_ = 0;  // Bytes behind them that did not yet
-  int64_t last_completion_ns_ = 0;
   bool closed_ = false;
 };
 
