@@ -79,7 +79,10 @@ DEVICES: dict[str, dict[str, Any]] = {
 DEVICES["sata_ssd"] = DEVICES["pcie_ssd"] | {"id": "sata_ssd"}
 DEVICES |= {
     name: DEVICES["hdd_7200"] | {"id": name, "kind": kind}
-    for name, kind in (("smr", "smr"), ("smr_own_bands", "smr"), ("zoned_smr", "zoned_smr"))
+    for name, kind in (
+        *((name, "smr") for name in ("smr", "smr_small_cache", "smr_own_bands")),
+        ("zoned_smr", "zoned_smr"),
+    )
 }
 DEVICES["hdd_15k_raid0"] = {"id": "hdd_15k_raid0", "kind": "raid0", "members": 2}
 DEVICES["hdd_7200_raid0"] = {"id": "hdd_7200_raid0", "kind": "raid0", "members": 1}
@@ -149,7 +152,7 @@ LWC_COSTS = {
     "ldc": (7, 800, 64),
     "stepped_merge": (4, 1800, 45),
 }
-LWC_DISKS = {"smr": 2.6, "smr_own_bands": 1.1, "zoned_smr": 1.0}
+LWC_DISKS = {"smr": 2.6, "smr_small_cache": 3.9, "smr_own_bands": 1.1, "zoned_smr": 1.0}
 PROFILE = {
     ("compaction", "DoCompactionWork"): 0.33,
     ("compression", "DoCompactionWork"): 0.14,
@@ -338,6 +341,7 @@ class Campaign:
             ("lwc_hdd", (*four, "leveldb_at_once", "lwc_files"), "hdd_7200", sizes),
             ("lwc_ssd", four, "sata_ssd", sizes),
             ("lwc_smr", (*four, "lwc_files"), "smr", sizes),
+            ("lwc_smr_cache", two, "smr_small_cache", sizes),
             ("lwc_own_bands", two, "smr_own_bands", sizes),
             ("lwc_zoned", two, "zoned_smr", sizes),
             ("lwc_values", ("leveldb", "lwc"), "hdd_7200", values),

@@ -436,6 +436,8 @@ def test_shingled_disks_differ_in_who_manages_them() -> None:
     devices = Declarations(ROOT).devices
     smr = devices["smr"].parameters
     assert devices["smr_own_bands"].parameters == smr | {"own_bands": True}
+    cache = smr["media_cache_bytes"] // 10
+    assert devices["smr_small_cache"].parameters == smr | {"media_cache_bytes": cache}
     theirs = {"kind", "band_bytes", "media_cache_bytes", "clean_after_idle_ms"}
     zoned = devices["zoned_smr"].parameters
     assert {key: zoned[key] for key in smr if key not in theirs} == {
