@@ -340,7 +340,7 @@ class Campaign:
         for name, engines, device, sweep in (
             ("lwc_hdd", (*four, "leveldb_at_once", "lwc_files"), "hdd_7200", sizes),
             ("lwc_ssd", four, "sata_ssd", sizes),
-            ("lwc_smr", (*four, "lwc_files"), "smr", sizes),
+            ("lwc_smr", (*four, "leveldb_at_once", "lwc_files"), "smr", sizes),
             ("lwc_smr_cache", two, "smr_small_cache", sizes),
             ("lwc_own_bands", two, "smr_own_bands", sizes),
             ("lwc_zoned", two, "zoned_smr", sizes),
