@@ -2,7 +2,8 @@
 
 Parts that were measured at different times add up: a newer run of the same point, engine and
 repetition takes the place of the older one. Everything else stays, unless its experiment was
-measured anew with another scale factor or device: such runs are no repetitions of each other.
+measured anew with another scale factor or device, or its engine at this point with another build or
+other options: such runs are no repetitions of each other.
 """
 
 from __future__ import annotations
@@ -112,7 +113,8 @@ def _merged_experiments(measured: Path, folder: Path, chosen: set[str]) -> pd.Da
         old = tables.read_table(path, tables.EXPERIMENT_COLUMNS)
         stays = ~_group(old).isin(_group(new))
         alike = _set_up(folder, old).isin(_set_up(measured, new))
-        new = pd.concat([old[stays | alike], new])
+        again = _cell(old).isin(_cell(new)) & ~_made(folder, old).isin(_made(measured, new))
+        new = pd.concat([old[(stays | alike) & ~again], new])
     return new.drop_duplicates(POINT, keep="last")
 
 
@@ -123,9 +125,25 @@ def _group(experiments: pd.DataFrame) -> pd.Series[str]:
 
 def _set_up(folder: Path, experiments: pd.DataFrame) -> pd.Series[str]:
     """Tell of each row what all runs of its group have in common, as one text."""
-    specifications = tables.read_table(folder / "specifications.csv", tables.SPECIFICATION_COLUMNS)
-    device = experiments.run.map(specifications.set_index("run").device)
+    device = experiments.run.map(_specifications(folder).device)
     return _group(experiments) + " " + experiments.scale_factor.astype(str) + " " + device
+
+
+def _cell(experiments: pd.DataFrame) -> pd.Series[str]:
+    """Name of each row what its repetitions are repetitions of."""
+    return _group(experiments) + " " + experiments.engine + " " + experiments.point
+
+
+def _made(folder: Path, experiments: pd.DataFrame) -> pd.Series[str]:
+    """Tell of each row what all runs of its cell have in common, as one text."""
+    specifications = _specifications(folder)
+    made = specifications.build + " " + specifications.engine_options
+    return _cell(experiments) + " " + experiments.run.map(made)
+
+
+def _specifications(folder: Path) -> pd.DataFrame:
+    path = folder / "specifications.csv"
+    return tables.read_table(path, tables.SPECIFICATION_COLUMNS).set_index("run")
 
 
 def _merged_scale(path: Path, new: dict[str, object]) -> dict[str, object]:

@@ -115,6 +115,35 @@ def test_runs_of_another_set_up_are_no_repetitions(measured: Path, tmp_path: Pat
     assert set(others) <= set(new.run)
 
 
+@pytest.mark.parametrize(
+    ("column", "old", "new", "stays"),
+    [
+        ("date", "2026", "2027", True),
+        ("build", "c0ffee", "decade", False),
+        ("engine_options", '"fanout": 10', '"fanout": 11', False),
+    ],
+)
+def test_a_repetition_of_another_build_goes(
+    measured: Path, tmp_path: Path, column: str, old: str, new: str, *, stays: bool
+) -> None:
+    (folder,) = publish.publish(measured, tmp_path / "published", {"ldc_latency"})
+    experiments = _read(folder, "experiments")
+    of_ldc = experiments.experiment == "ldc_latency"
+    experiments.loc[of_ldc, "repetition"] = "2"
+    experiments.to_csv(folder / "experiments.csv", index=False)
+    before = set(experiments[of_ldc & (experiments.engine == "ldc")].run)
+    for name in ("experiments", *publish.BY_RUN):
+        frame = _read(measured, name)
+        if name == "specifications":
+            assert frame[column].str.contains(old, regex=False).any()
+            frame[column] = frame[column].str.replace(old, new, regex=False)
+        frame["run"] = "a" + frame.run.str[1:]
+        frame.to_csv(measured / f"{name}.csv", index=False)
+    publish.publish(measured, tmp_path / "published", {"ldc_latency"})
+    after = set(_read(folder, "experiments").run)
+    assert (before <= after) is stays
+
+
 def test_hosts_are_named_by_what_they_are() -> None:
     assert publish.host_folder("2 x AMD EPYC, 24 GiB, Linux 6.1, tmpfs") == (
         "2-x-amd-epyc-24-gib-linux-6-1-tmpfs"
