@@ -148,9 +148,10 @@ def tree_of(engine: str) -> str:
 
 def engine_files(engine: str) -> list[str]:
     """List our sources that an engine's driver is built from."""
-    own = declarations().engines[engine].sources
+    entry = declarations().engines[engine]
     return [
-        *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *own),
+        *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *entry.sources),
+        *(_files(f"engines/{entry.store}", "*.h", "*.cc") if entry.store != "leveldb" else []),
         *_files("workloads/driver", "CMakeLists.txt", "*.h", "*.cc"),
     ]
 

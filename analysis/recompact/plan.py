@@ -23,6 +23,7 @@ from recompact.experiments import (
     Declarations,
     Experiment,
     FromSweep,
+    OPTIONS_OF,
     OptionName,
     Phase,
     Scalar,
@@ -81,6 +82,8 @@ class Sources:
         folder = self.root / "engines"
         patterns = ["upstream.yaml", "CMakeLists.txt", "seams/*"]
         patterns += ["patches/*"] if entry.tree == "patched" else ["pristine/*.cc"]
+        if entry.store != "leveldb":
+            patterns.append(f"{entry.store}/*")
         return hash_files(folder, (*patterns, *entry.sources))
 
     @property
@@ -429,7 +432,11 @@ class _Planner:
     def _options(
         self, experiment: Experiment, engine: str, point: Point, factor: int
     ) -> dict[OptionName, Scalar]:
-        """Give the engine's options; where a later source names one again, the later one holds."""
+        """Give the engine's options; where a later source names one again, the later one holds.
+
+        Options that engines of another store have are left out.
+        """
+        entry = self.declarations.engines[self.declarations.engine_of(engine)]
         if experiment.upstream_defaults:
             return dict(self.declarations.common_options)
         options: dict[OptionName, Scalar] = {
@@ -438,14 +445,17 @@ class _Planner:
         }
         options |= self.declarations.common_options
         options |= self.declarations.shape_options
-        options |= self.declarations.engines[self.declarations.engine_of(engine)].options
+        options |= entry.options
         if engine in self.declarations.variants:
             options |= self.declarations.variants[engine].options
         for name, size in experiment.scaled_options.items():
             options[name] = max(1, round(size / factor))
         for name, value in experiment.options.items():
             options[name] = _resolve(value, point) if isinstance(value, FromSweep) else value
-        return options
+        if engine in self.declarations.variants:
+            for name, size in self.declarations.variants[engine].scaled_options.items():
+                options[name] = max(1, round(size / factor))
+        return {name: value for name, value in options.items() if name in OPTIONS_OF[entry.store]}
 
     def _phases(
         self, experiment: Experiment, phases: tuple[Phase, ...], point: Point, repetition: int
