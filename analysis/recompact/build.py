@@ -56,7 +56,7 @@ def configure(
             folder,
             f"-DLEVELDB_SOURCE={tree.resolve()}",
             f"-DENGINE_SOURCES={';'.join(own)}",
-            f"-DENGINE_STORE={entry.store}",
+            f"-DENGINE_FAMILY={entry.family}",
             f"-DENGINE_EXEMPT_TESTS={';'.join(entry.exempt_tests)}",
             f"-DRECOMPACT_TREE_HASH={sources.tree(declarations, engine)}",
             f"-DRECOMPACT_DRIVER_HASH={sources.driver}",

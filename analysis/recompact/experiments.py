@@ -107,12 +107,12 @@ class FromSweep(Declaration):
 class Engine(Declaration):
     """An engine: a LevelDB tree, our sources in it, and its options.
 
-    One of the store `rocksdb` is the system's RocksDB, of which the tree gives the files only.
+    One of the family `rocksdb` is the system's RocksDB, of which the tree gives the files only.
     """
 
     label: str
     paper: str
-    store: Literal["leveldb", "rocksdb"] = "leveldb"
+    family: Literal["leveldb", "rocksdb"] = "leveldb"
     tree: Literal["pristine", "patched"]
     sources: tuple[str, ...]
     options: dict[OptionName, Scalar]

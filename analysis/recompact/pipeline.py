@@ -151,7 +151,7 @@ def engine_files(engine: str) -> list[str]:
     entry = declarations().engines[engine]
     return [
         *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *entry.sources),
-        *(_files(f"engines/{entry.store}", "*.h", "*.cc") if entry.store != "leveldb" else []),
+        *(_files(f"engines/{entry.family}", "*.h", "*.cc") if entry.family != "leveldb" else []),
         *_files("workloads/driver", "CMakeLists.txt", "*.h", "*.cc"),
     ]
 

@@ -82,8 +82,8 @@ class Sources:
         folder = self.root / "engines"
         patterns = ["upstream.yaml", "CMakeLists.txt", "seams/*"]
         patterns += ["patches/*"] if entry.tree == "patched" else ["pristine/*.cc"]
-        if entry.store != "leveldb":
-            patterns.append(f"{entry.store}/*")
+        if entry.family != "leveldb":
+            patterns.append(f"{entry.family}/*")
         return hash_files(folder, (*patterns, *entry.sources))
 
     @property
@@ -434,7 +434,7 @@ class _Planner:
     ) -> dict[OptionName, Scalar]:
         """Give the engine's options; where a later source names one again, the later one holds.
 
-        Options that engines of another store have are left out.
+        Options that only engines of another family have are left out.
         """
         entry = self.declarations.engines[self.declarations.engine_of(engine)]
         if experiment.upstream_defaults:
@@ -455,7 +455,7 @@ class _Planner:
         if engine in self.declarations.variants:
             for name, size in self.declarations.variants[engine].scaled_options.items():
                 options[name] = max(1, round(size / factor))
-        return {name: value for name, value in options.items() if name in OPTIONS_OF[entry.store]}
+        return {name: value for name, value in options.items() if name in OPTIONS_OF[entry.family]}
 
     def _phases(
         self, experiment: Experiment, phases: tuple[Phase, ...], point: Point, repetition: int

@@ -694,7 +694,9 @@ def run_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
 def low_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
     """Yield for how many seconds throughput stays below half of its median, at most (QACP Fig. 2e).
 
-    The median is of the intervals of the phase. A phase without operations has no such metric.
+    The median is of the intervals of the phase, and nothing shorter than one of them can be seen: a
+    phase without such a period tells the length of an interval. A phase without operations has no
+    such metric.
     """
     if intervals.operations.sum() == 0:
         return
@@ -702,7 +704,7 @@ def low_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
     throughput = intervals.operations / seconds
     low = throughput < throughput.median() / 2
     periods = seconds.where(low, 0.0).groupby((~low).cumsum()).sum()
-    yield "low_throughput_s", float(periods.max())
+    yield "low_throughput_s", max(float(periods.max()), float(seconds.median()))
 
 
 def latency_extremes(intervals: pd.DataFrame, operation: str) -> tuple[float, float]:
