@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -168,7 +168,10 @@ class Plan:
 
 
 def make(
-    declarations: Declarations, scale: ScaleName, experiments: Iterable[str] | None = None
+    declarations: Declarations,
+    scale: ScaleName,
+    experiments: Iterable[str] | None = None,
+    unavailable: Mapping[str, str] | None = None,
 ) -> Plan:
     """Plan the runs of a scale.
 
@@ -180,6 +183,8 @@ def make(
         The scale.
     experiments : iterable of str, optional
         Only these; all of them by default.
+    unavailable : mapping of str to str, optional
+        Engines that cannot be built here, and why: their runs are left out.
 
     Returns
     -------
@@ -193,7 +198,9 @@ def make(
         If an experiment is not declared, or two of its runs come out the same.
     """
     names = list(declarations.experiments) if experiments is None else list(experiments)
-    planner = _Planner(declarations, Plan(scale, declarations.scales[scale]))
+    planner = _Planner(
+        declarations, Plan(scale, declarations.scales[scale]), dict(unavailable or {})
+    )
     for name in names:
         if name not in declarations.experiments:
             raise DeclarationError(
@@ -216,9 +223,12 @@ def make(
 
 
 class _Planner:
-    def __init__(self, declarations: Declarations, plan: Plan) -> None:
+    def __init__(
+        self, declarations: Declarations, plan: Plan, unavailable: Mapping[str, str]
+    ) -> None:
         self.declarations = declarations
         self.plan = plan
+        self.unavailable = unavailable
         self.sources = Sources(declarations.root)
         self.calibrations: dict[str, Calibration] = {}
 
@@ -249,20 +259,29 @@ class _Planner:
         self, name: str, experiment: Experiment, repetition: int, profile: bool = False
     ) -> None:
         """Add one repetition of an experiment, its engines in turn: A B A B."""
-        for point, engine in itertools.product(self._points(experiment), experiment.engines):
+        engines = [name for name in experiment.engines if self._why_not(name) is None]
+        for point, engine in itertools.product(self._points(experiment), engines):
             run = self._run(experiment, engine, point, repetition, profile=profile)
             self._note(name, experiment, engine, run, point, repetition)
 
     def note_thinning(self, name: str, experiment: Experiment) -> None:
-        """Note which points of a sweep the scale leaves out."""
+        """Note which points of a sweep the scale leaves out, and which engines are not here."""
         left_out = {
             key: [value for value in sweep.full if value not in sweep.thin]
             for key, sweep in experiment.sweep.items()
             if self.plan.scale_entry.sweep == "thin" and set(sweep.full) != set(sweep.thin)
         }
-        if left_out:
-            parts = (f"{key} {', '.join(map(str, values))}" for key, values in left_out.items())
+        parts = [f"{key} {', '.join(map(str, values))}" for key, values in left_out.items()]
+        reasons = {engine: self._why_not(engine) for engine in experiment.engines}
+        for reason in dict.fromkeys(filter(None, reasons.values())):
+            absent = [engine for engine, why in reasons.items() if why == reason]
+            parts.append(f"{', '.join(absent)}: {reason}")
+        if parts:
             self.plan.thinning[name] = f"left out: {'; '.join(parts)}"
+
+    def _why_not(self, engine: str) -> str | None:
+        """Tell why an engine, or the one that a variant is of, cannot be built here."""
+        return self.unavailable.get(self.declarations.engine_of(engine))
 
     def _note(
         self,
