@@ -1,9 +1,8 @@
 #include "rocksdb/leveldb_file_system.h"
 
-#include <optional>
+#include <algorithm>
+#include <cstring>
 #include <utility>
-
-#include "driver/device_env.h"
 
 namespace recompact {
 
@@ -21,7 +20,11 @@ IOStatus ToIOStatus(const leveldb::Status& s) {
   return IOStatus::IOError(s.ToString());
 }
 
-thread_local bool is_user_call = false;
+// Data where RocksDB looks for them: a leveldb::Env may give some of its own.
+Slice InScratch(const leveldb::Slice& data, char* scratch) {
+  if (data.data() != scratch) std::memmove(scratch, data.data(), data.size());
+  return Slice(scratch, data.size());
+}
 
 class SequentialFile : public rocksdb::FSSequentialFile {
  public:
@@ -31,7 +34,7 @@ class SequentialFile : public rocksdb::FSSequentialFile {
                 IODebugContext*) override {
     leveldb::Slice data;
     const leveldb::Status s = file_->Read(n, &data, scratch);
-    *result = Slice(data.data(), data.size());
+    *result = InScratch(data, scratch);
     return ToIOStatus(s);
   }
   IOStatus Skip(uint64_t n) override { return ToIOStatus(file_->Skip(n)); }
@@ -42,20 +45,25 @@ class SequentialFile : public rocksdb::FSSequentialFile {
 
 class RandomAccessFile : public rocksdb::FSRandomAccessFile {
  public:
-  explicit RandomAccessFile(leveldb::RandomAccessFile* file) : file_(file) {}
+  RandomAccessFile(leveldb::RandomAccessFile* file, uint64_t size)
+      : file_(file), size_(size) {}
 
   IOStatus Read(uint64_t offset, size_t n, const IOOptions&, Slice* result,
                 char* scratch, IODebugContext*) const override {
-    std::optional<DeviceEnv::BackgroundScope> background;
-    if (!is_user_call) background.emplace();
+    // RocksDB may ask for more than there is, a leveldb::Env may refuse that.
+    const uint64_t rest = size_ - std::min(offset, size_);
     leveldb::Slice data;
-    const leveldb::Status s = file_->Read(offset, n, &data, scratch);
-    *result = Slice(data.data(), data.size());
+    leveldb::Status s;
+    if (rest > 0) {
+      s = file_->Read(offset, std::min<uint64_t>(n, rest), &data, scratch);
+    }
+    *result = InScratch(data, scratch);
     return ToIOStatus(s);
   }
 
  private:
   const std::unique_ptr<leveldb::RandomAccessFile> file_;
+  const uint64_t size_;
 };
 
 class WritableFile : public rocksdb::FSWritableFile {
@@ -118,10 +126,6 @@ bool IsManifest(const std::string& name) {
 
 }  // namespace
 
-UserCall::UserCall() { is_user_call = true; }
-
-UserCall::~UserCall() { is_user_call = false; }
-
 LevelDbFileSystem::LevelDbFileSystem(leveldb::Env* env)
     : FileSystemWrapper(rocksdb::FileSystem::Default()), env_(env) {}
 
@@ -138,8 +142,10 @@ IOStatus LevelDbFileSystem::NewRandomAccessFile(
     const std::string& name, const FileOptions&,
     std::unique_ptr<rocksdb::FSRandomAccessFile>* result, IODebugContext*) {
   leveldb::RandomAccessFile* file = nullptr;
-  const leveldb::Status s = env_->NewRandomAccessFile(name, &file);
-  if (s.ok()) *result = std::make_unique<RandomAccessFile>(file);
+  uint64_t size = 0;
+  leveldb::Status s = env_->GetFileSize(name, &size);
+  if (s.ok()) s = env_->NewRandomAccessFile(name, &file);
+  if (s.ok()) *result = std::make_unique<RandomAccessFile>(file, size);
   return ToIOStatus(s);
 }
 

@@ -12,16 +12,6 @@
 
 namespace recompact {
 
-// While one lives, the calling thread serves a user: its reads are users'
-// requests.  Those of all other threads are streams.
-class UserCall {
- public:
-  UserCall();
-  ~UserCall();
-  UserCall(const UserCall&) = delete;
-  UserCall& operator=(const UserCall&) = delete;
-};
-
 // RocksDB's files on a leveldb::Env, so that the device model charges both
 // engine families alike and the correctness bench can take files away.  Syncs
 // of directories do nothing; the files in them are there once they are created.

@@ -6,10 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "driver/device_env.h"
 #include "leveldb/iterator.h"
 #include "leveldb/write_batch.h"
 #include "nlohmann/json.hpp"
 #include "rocksdb/cache.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/env.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
 #include "rocksdb/write_batch.h"
@@ -18,8 +21,53 @@ namespace recompact {
 
 using Json = nlohmann::ordered_json;
 
-// Counts the block reads of the calling thread while a Scope lives; they are a
-// user's.
+// RocksDB's own threads: what they read are streams, and they are idle when no
+// call that was scheduled waits or runs.  RocksDB schedules the next compaction
+// before the last one's call returns.
+class RocksDb::BackgroundEnv : public rocksdb::EnvWrapper {
+ public:
+  explicit BackgroundEnv(std::shared_ptr<rocksdb::FileSystem> file_system)
+      : EnvWrapper(rocksdb::Env::Default()) {
+    file_system_ = std::move(file_system);
+  }
+
+  static const char* kClassName() { return "recompact.BackgroundEnv"; }
+  const char* Name() const override { return kClassName(); }
+
+  void Schedule(void (*function)(void*), void* arg, Priority priority,
+                void* tag, void (*unscheduled)(void*)) override {
+    calls_++;
+    target()->Schedule(&Call::Run,
+                       new Call{function, unscheduled, arg, &calls_}, priority,
+                       tag, &Call::Drop);
+  }
+
+  bool idle() const { return calls_ == 0; }
+
+ private:
+  struct Call {
+    void (*function)(void*);
+    void (*unscheduled)(void*);
+    void* arg;
+    std::atomic<int>* calls;
+
+    static void Run(void* scheduled) {
+      const std::unique_ptr<Call> call(static_cast<Call*>(scheduled));
+      const DeviceEnv::BackgroundScope background;
+      call->function(call->arg);
+      (*call->calls)--;
+    }
+    static void Drop(void* scheduled) {
+      const std::unique_ptr<Call> call(static_cast<Call*>(scheduled));
+      if (call->unscheduled != nullptr) call->unscheduled(call->arg);
+      (*call->calls)--;
+    }
+  };
+
+  std::atomic<int> calls_{0};
+};
+
+// Counts the block reads of the calling thread while a Scope lives.
 class RocksDb::BlockCounters {
  public:
   class Scope {
@@ -48,7 +96,6 @@ class RocksDb::BlockCounters {
 
     BlockCounters* const counters_;
     const Counts before_;
-    const UserCall user_call_;
   };
 
   void AddTo(Json* json) const {
@@ -185,7 +232,7 @@ RocksDb::RocksDb(const RocksDbOptions& options, leveldb::Env* env,
     : env_(env),
       path_(std::move(path)),
       file_system_(std::make_shared<LevelDbFileSystem>(env)),
-      rocksdb_env_(rocksdb::NewCompositeEnv(file_system_)),
+      rocksdb_env_(std::make_unique<BackgroundEnv>(file_system_)),
       options_(options.options),
       events_(std::make_shared<EventCounters>(options.event_log_path)),
       blocks_(std::make_unique<BlockCounters>()) {
@@ -221,7 +268,6 @@ leveldb::Status RocksDb::Delete(const leveldb::WriteOptions& options,
 
 leveldb::Status RocksDb::Write(const leveldb::WriteOptions& options,
                                leveldb::WriteBatch* updates) {
-  const UserCall user_call;
   thread_local rocksdb::WriteBatch batch;  // Keeps its memory
   batch.Clear();
   Copier copier(&batch);
@@ -272,14 +318,6 @@ uint64_t RocksDb::Number(const std::string& property) const {
   uint64_t value = 0;
   db_->GetIntProperty(property, &value);
   return value;
-}
-
-bool RocksDb::Idle() const {
-  using Properties = rocksdb::DB::Properties;
-  return Number(Properties::kMemTableFlushPending) == 0 &&
-         Number(Properties::kNumRunningFlushes) == 0 &&
-         Number(Properties::kCompactionPending) == 0 &&
-         Number(Properties::kNumRunningCompactions) == 0;
 }
 
 std::string RocksDb::Stats() const {
@@ -346,7 +384,7 @@ bool RocksDb::GetProperty(const leveldb::Slice& property, std::string* value) {
   } else if (name == "recompact.space") {
     *value = Space();
   } else if (name == "recompact.idle") {
-    *value = Idle() ? "1" : "0";
+    *value = rocksdb_env_->idle() ? "1" : "0";
   } else if (name == "recompact.tables") {
     std::vector<rocksdb::LiveFileMetaData> files;
     db_->GetLiveFilesMetaData(&files);

@@ -9,7 +9,6 @@
 #include "leveldb/db.h"
 #include "leveldb/env.h"
 #include "rocksdb/db.h"
-#include "rocksdb/env.h"
 #include "rocksdb/event_counters.h"
 #include "rocksdb/leveldb_file_system.h"
 #include "rocksdb/rocksdb_options.h"
@@ -48,6 +47,9 @@ class RocksDb : public leveldb::DB {
   void CompactRange(const leveldb::Slice* begin,
                     const leveldb::Slice* end) override;
 
+  // Its threads.
+  class BackgroundEnv;
+
   // What users' reads ask of blocks, on all threads.  RocksDB's own tickers
   // count compactions with them.
   class BlockCounters;
@@ -56,14 +58,13 @@ class RocksDb : public leveldb::DB {
   RocksDb(const RocksDbOptions& options, leveldb::Env* env, std::string path);
 
   uint64_t Number(const std::string& property) const;
-  bool Idle() const;
   std::string Stats() const;
   std::string Space() const;
 
   leveldb::Env* const env_;
   const std::string path_;
   const std::shared_ptr<LevelDbFileSystem> file_system_;
-  const std::unique_ptr<rocksdb::Env> rocksdb_env_;
+  const std::unique_ptr<BackgroundEnv> rocksdb_env_;
   rocksdb::Options options_;
   const std::shared_ptr<EventCounters> events_;
   const std::unique_ptr<BlockCounters> blocks_;
