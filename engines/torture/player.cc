@@ -7,7 +7,6 @@
 
 #include "torture/history.h"
 #include "torture/model.h"
-#include "torture/file_type.h"
 #include "torture/simulated_env.h"
 
 namespace recompact {
@@ -256,7 +255,9 @@ class Player {
     }
     int on_disk = 0;
     for (const auto& [name, file] : env_.disk().directory()) {
-      if (FileTypeOf(name) == "table") on_disk++;
+      if (name.size() > 4 && name.compare(name.size() - 4, 4, ".ldb") == 0) {
+        on_disk++;
+      }
     }
     if (held != on_disk) {
       failure_ = std::to_string(on_disk) + " tables on disk, " +

@@ -232,7 +232,7 @@ TEST_F(DriverTest, WritesLatenciesAndTimeline) {
             "block_cache_hits,block_cache_misses,stall_us,live_bytes,"
             "frozen_bytes,slice_bytes,pinned_bytes,pending_bytes,"
             "obsolete_bytes,device_read_bytes,device_write_bytes,"
-            "device_queue_us,cache_invalidated_blocks,buffer_bytes,level_files");
+            "device_queue_us,cache_invalidated_blocks,buffer_bytes");
   std::map<std::string, long> operations, written;
   while (std::getline(timeline, line)) {
     std::vector<std::string> cells;
