@@ -18,7 +18,9 @@ namespace {
 constexpr uint64_t kScript = 2000;  // operations
 constexpr char kPath[] = "/db";
 
-class PowerLossTest : public ::testing::Test {
+// The parameter is an option set; two of them sync what a compaction wrote at
+// its end.
+class PowerLossTest : public ::testing::TestWithParam<const char*> {
  protected:
   PowerLossTest()
       : history_(GenerateWrites(flags.seed, flags.Count(kScript))),
@@ -57,7 +59,7 @@ class PowerLossTest : public ::testing::Test {
 
  private:
   std::unique_ptr<Database> DatabaseOn(SimulatedEnv* env) {
-    return MakeDatabase("small", env, kPath);
+    return MakeDatabase(GetParam(), env, kPath);
   }
 
   void LosePower(const SimulatedDisk& disk, Loss loss) {
@@ -93,11 +95,18 @@ class PowerLossTest : public ::testing::Test {
   std::atomic<uint64_t> issued_{0};
 };
 
-TEST_F(PowerLossTest, WhatWasSyncedIsThere) {
+TEST_P(PowerLossTest, WhatWasSyncedIsThere) {
   Run();
   Report("power_loss_states", states_);
   Report("power_loss_refused", refused_);
 }
+
+INSTANTIATE_TEST_SUITE_P(Under, PowerLossTest,
+                         ::testing::Values("small", "tables_at_once",
+                                           "dtables_in_files"),
+                         [](const auto& set) {
+                           return std::string(set.param);
+                         });
 
 }  // namespace
 }  // namespace recompact
