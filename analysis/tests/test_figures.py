@@ -1,5 +1,6 @@
 """Tests of the declared figures, drawn from synthetic runs."""
 
+import itertools
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -36,16 +37,28 @@ def directories(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def drawings(directories):
+def drawn(directories):
+    """Every figure at every scale, and the experiments that it asked for."""
     results = {name: Results.load(path) for name, path in directories.items()}
-    with plt.rc_context({"figure.max_open_warning": 0}):
-        made = {
-            (scale, figure): draw(results[scale], entry, STYLES)
-            for scale in SCALES
-            for figure, entry in ENTRIES.items()
-        }
-    yield made
+    plain = Results.planned
+    made, asked = {}, {}
+
+    def spy(self, experiment, **arguments):
+        asked[scale, figure].add(experiment)
+        return plain(self, experiment, **arguments)
+
+    with plt.rc_context({"figure.max_open_warning": 0}), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Results, "planned", spy)
+        for scale, figure in itertools.product(SCALES, ENTRIES):
+            asked[scale, figure] = set()
+            made[scale, figure] = draw(results[scale], ENTRIES[figure], STYLES)
+    yield made, asked
     plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def drawings(drawn):
+    return drawn[0]
 
 
 def test_every_function_is_used_and_every_claim_exists():
@@ -102,19 +115,9 @@ def test_all_repetitions_and_the_papers_numbers_are_in_the_data(drawings, figure
     assert (data.source == PAPER).sum() == sum(len(values) for values in stated)
 
 
-def test_a_figure_asks_only_for_the_experiments_that_it_lists(directories, monkeypatch):
-    asked = set()
-    plain = Results.planned
-
-    def spy(self, experiment, **arguments):
-        asked.add(experiment)
-        return plain(self, experiment, **arguments)
-
-    monkeypatch.setattr(Results, "planned", spy)
-    for entry in ENTRIES.values():
-        asked.clear()
-        plt.close(draw(Results.load(directories["smoke"]), entry, STYLES).figure)
-        assert asked == set(entry.experiments), entry.id
+@pytest.mark.parametrize("figure", ENTRIES)
+def test_a_figure_asks_only_for_the_experiments_that_it_lists(drawn, figure):
+    assert drawn[1]["smoke", figure] == set(ENTRIES[figure].experiments)
 
 
 def test_bytes_are_told_at_the_papers_size(drawings):
