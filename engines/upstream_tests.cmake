@@ -35,6 +35,7 @@ list(REMOVE_ITEM racing "" ${ENGINE_EXEMPT_TESTS})
 # It runs for 40 seconds whatever the processor, so those of several engines run
 # at the same time (`./repro test "timed tests"`).
 set(timed db_test/DBTest.MultiThreaded)
+list(REMOVE_ITEM timed "" ${ENGINE_EXEMPT_TESTS})
 # PROGRAM/TEST; engines.yaml says why the others are left out.
 foreach(apart IN LISTS racing timed ENGINE_EXEMPT_TESTS)
   string(REPLACE "/" ";" parts "${apart}")

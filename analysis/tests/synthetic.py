@@ -995,8 +995,9 @@ class Campaign:
     def _timeline(self, phases: list[dict[str, Any]]) -> pd.DataFrame:
         frames = []
         for phase in phases:
-            longest = 400 if "_cache" in phase else 60  # a hit ratio swings
-            count = int(np.clip(phase["duration_s"] / 0.1, 60, longest))
+            count = 60
+            if "_cache" in phase:  # a hit ratio swings
+                count = int(np.clip(phase["duration_s"] / 0.1, 60, 400))
             frame = pd.DataFrame(0.0, index=range(count), columns=TIMELINE_COLUMNS[2:])
             frame["time_s"] = (np.arange(count) + 1) * phase["duration_s"] / count
             means = phase["_means"]
