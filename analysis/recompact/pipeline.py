@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import TextIO
 
-from recompact.build import unavailable
 from recompact.declarations import DeclarationError, RecompactError
 from recompact.experiments import ROOT, Declarations, ScaleName
 from recompact.figures.declarations import Figure, check_experiments, check_sizes, load_figures
@@ -92,7 +91,7 @@ def select(scale: str, panels: str) -> Selection:
     # The noise floor is needed for every verdict.
     used.update(NOISE_EXPERIMENTS)
     experiments = [name for name in declared.experiments if name in used]
-    plan = make(declared, scale, experiments, unavailable(declared))
+    plan = make(declared, scale, experiments)
     for run in plan.runs.values():
         if not check_existing(ROOT / RAW / run.id, run):
             (ROOT / FINISHED / run.id).unlink(missing_ok=True)  # its result was removed
@@ -149,10 +148,9 @@ def tree_of(engine: str) -> str:
 
 def engine_files(engine: str) -> list[str]:
     """List our sources that an engine's driver is built from."""
-    entry = declarations().engines[engine]
+    own = declarations().engines[engine].sources
     return [
-        *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *entry.sources),
-        *(_files(f"engines/{entry.family}", "*.h", "*.cc") if entry.family != "leveldb" else []),
+        *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *own),
         *_files("workloads/driver", "CMakeLists.txt", "*.h", "*.cc"),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import pandas as pd
@@ -25,7 +26,9 @@ WEAKEST_FIRST = (
 )
 
 
-def evaluate(results_dir: Path, out_csv: Path, *, claims_path: Path) -> None:
+def evaluate(
+    results_dir: Path, out_csv: Path, *, claims_path: Path, engines: Collection[str]
+) -> None:
     """Write a verdict on every claim.
 
     Parameters
@@ -36,6 +39,8 @@ def evaluate(results_dir: Path, out_csv: Path, *, claims_path: Path) -> None:
         The table to write, one row per claim in declared order, columns `CLAIM_COLUMNS`.
     claims_path : Path
         claims.yaml.
+    engines : collection of str
+        Ids of the engines that this version has.
 
     Raises
     ------
@@ -44,16 +49,16 @@ def evaluate(results_dir: Path, out_csv: Path, *, claims_path: Path) -> None:
     TableError
         If there are no tables.
     """
-    frame = claims_table(load_claims(claims_path), Results.load(results_dir))
+    frame = claims_table(load_claims(claims_path), Results.load(results_dir), engines)
     out_csv.parent.mkdir(parents=True, exist_ok=True)
     tables.write(frame, out_csv)
 
 
-def claims_table(claims: Claims, results: Results) -> pd.DataFrame:
+def claims_table(claims: Claims, results: Results, engines: Collection[str]) -> pd.DataFrame:
     """Judge every claim; see `evaluate`."""
     rows = []
     for claim in claims.claims:
-        measured, verdict, reason = _judge_claim(claim, claims, results)
+        measured, verdict, reason = _judge_claim(claim, claims, results, engines)
         rows.append(
             {
                 "id": claim.id,
@@ -70,8 +75,17 @@ def claims_table(claims: Claims, results: Results) -> pd.DataFrame:
 
 
 def _judge_claim(
-    claim: Claim, claims: Claims, results: Results
+    claim: Claim, claims: Claims, results: Results, engines: Collection[str]
 ) -> tuple[Estimate | None, Verdict, str]:
+    if not claim.check:
+        absent = [engine for engine in claim.needs if engine not in engines]
+        if absent:
+            return (
+                None,
+                Verdict.NOT_RUN,
+                f"needs engine {', '.join(absent)}, which this version does not have",
+            )
+        return None, Verdict.NOT_RUN, "its engines are here, but claims.yaml has no check for it"
     judged = []
     for check in claim.check:
         try:
