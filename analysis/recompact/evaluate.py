@@ -54,6 +54,7 @@ def report(tables_folder: Path, rendered: Path, page: Path) -> None:
         page.parent,
         figures_path=ROOT / FIGURES,
         claims_path=ROOT / CLAIMS,
+        purposes={name: scale.purpose for name, scale in declarations().scales.items()},
     )
 
 

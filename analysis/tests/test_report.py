@@ -54,6 +54,7 @@ def page_path(tmp_path_factory):
         results / "report",
         figures_path=FOLDER / "figures.yaml",
         claims_path=FOLDER / "claims.yaml",
+        purposes={"smoke": "shows that every step works"},
     )
     return results / "report/index.html"
 
@@ -71,6 +72,10 @@ def test_everything_the_page_refers_to_is_there(page, page_path):
             assert target[1:] in page.ids
         else:
             assert (page_path.parent / target).exists(), target
+
+
+def test_the_page_says_what_its_scale_is_for(page):
+    assert "Scale smoke: shows that every step works." in page.text
 
 
 def test_the_page_needs_no_network(page_path):
@@ -123,6 +128,7 @@ def test_an_absent_claims_table_says_what_to_do(page_path, tmp_path):
             tmp_path / "report",
             figures_path=FOLDER / "figures.yaml",
             claims_path=FOLDER / "claims.yaml",
+            purposes={"smoke": "shows that every step works"},
         )
 
 

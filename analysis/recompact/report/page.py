@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,7 @@ def build(
     *,
     figures_path: Path,
     claims_path: Path,
+    purposes: Mapping[str, str],
 ) -> None:
     """Write ``index.html`` and the figures it shows.
 
@@ -106,6 +107,8 @@ def build(
         Receives index.html and figures/; links to raw runs are ``../../raw/<run>/run.json``.
     figures_path, claims_path : Path
         figures.yaml and claims.yaml.
+    purposes : mapping of str to str
+        What each scale is for.
 
     Raises
     ------
@@ -130,7 +133,7 @@ def build(
     environment.filters["number"] = number
     environment.filters["percent"] = percent
     page = environment.get_template("page.html.jinja").render(
-        scales=list(dict.fromkeys(scales)),
+        purposes={scale: purposes[scale] for scale in scales},
         conditions=_conditions(results),
         noise=_noise(results, figures),
         verdicts=list(Verdict),
