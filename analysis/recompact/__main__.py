@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("checks", nargs="*", help="only these checks")
     commands.add_parser("figures")
     commands.add_parser("publish").add_argument("scale", choices=SCALES)
-    commands.add_parser("bench").add_argument("subject", choices=["driver"])
+    commands.add_parser("bench").add_argument("subject", choices=["driver", "rocksdb"])
     torture = commands.add_parser("torture")
     torture.add_argument("--engine", help="of engines.yaml")
     torture.add_argument("--seed", type=int, default=1)
@@ -151,9 +151,9 @@ def _evaluate_step(words: argparse.Namespace) -> None:
             evaluate.report(Path(words.tables), Path(words.rendered), Path(words.out))
 
 
-def _fetched_tree(tree: str) -> None:
-    """Have Snakemake fetch and unpack a tree."""
-    words = ["snakemake", "--profile", "profiles/smoke", f"build/trees/{tree}.unpacked"]
+def _made(*files: str) -> None:
+    """Have Snakemake make files."""
+    words = ["snakemake", "--profile", "profiles/smoke", *files]
     subprocess.run(words, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
 
 
@@ -206,8 +206,13 @@ def main(arguments: list[str] | None = None) -> int:
             case "bench":
                 from recompact import bench
 
-                _fetched_tree("pristine")
-                bench.bench_driver(ROOT)
+                if words.subject == "driver":
+                    _made("build/trees/pristine.unpacked")
+                    bench.bench_driver(ROOT)
+                else:
+                    engines = ("rocksdb_leveled", "rocksdb_universal")
+                    _made(*(f"build/engines/{name}/driver/recompact_driver" for name in engines))
+                    bench.bench_rocksdb(ROOT)
                 return 0
             case "patches":
                 return _patches(words.act, words.folder)

@@ -1,30 +1,38 @@
-"""`./repro bench driver`: the replay driver beside LevelDB's own db_bench.
+"""`./repro bench driver` and `./repro bench rocksdb`: the replay driver beside db_bench.
 
-Both write the same keys in the same order into a database in memory, in turn, so that the ratio of
-each pair holds even where the machine's speed drifts. The noise of the pairs stands beside it.
+With LevelDB both write the same keys in the same order into a database in memory, in turn, so that
+the ratio of each pair holds even where the machine's speed drifts. The noise of the pairs stands
+beside it. With RocksDB keys are drawn alike, since its db_bench has a generator of its own, and
+what two runs of db_bench differ by is the noise floor.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import struct
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import psutil
 
 from recompact import build
+from recompact.experiments import Declarations, Scalar
 from recompact.measure import data_root
-from recompact.plan import digest
+from recompact.plan import digest, make
 from recompact.shell import CommandError
+from recompact.statistics import NoiseFloor, PairedRatio
 
 PAIRS = 7
 OPERATIONS = 1_000_000
 VALUE_BYTES = 1000
+QACP_VALUE_BYTES = 1024
 MEMORY_OPERATIONS = 10_000_000
 MEMORY_VALUE_BYTES = 100
 KEY_BYTES = 16
@@ -134,16 +142,28 @@ def db_bench(root: Path, folder: Path, operations: int, value_bytes: int) -> Out
     return Outcome(1e6 / float(found[1]), memory_bytes)
 
 
-def driver(root: Path, folder: Path, trace: Path) -> Outcome:
-    """Replay a trace on the same engine with db_bench's options."""
-    options = {"block_cache_bytes": 8 << 20, "bloom_bits_per_key": 0}
-    spec = {
+def replay(
+    root: Path,
+    folder: Path,
+    trace: Path,
+    engine: str,
+    options: Mapping[str, Scalar],
+    compressibility: float,
+) -> tuple[dict[str, Any], int]:
+    """Replay a trace on an engine in memory.
+
+    Returns
+    -------
+    tuple
+        The run record's phase, and the most memory of its own.
+    """
+    spec: dict[str, Any] = {
         "schema": 1,
-        "engine": {"id": "pristine", "options": options},
+        "engine": {"id": engine, "options": dict(options)},
         "device": {"id": "memory", "kind": "memory"},
         "scale_factor": 1,
         "seed": 1,
-        "compressibility": 0.5,
+        "compressibility": compressibility,
         "key_order": "ordered",
         "value_checks": True,
         "timeline_interval_ms": 100,
@@ -159,7 +179,7 @@ def driver(root: Path, folder: Path, trace: Path) -> Outcome:
                 "pace": {"kind": "closed"},
                 "threads": 1,
                 "warmup_operations": 0,
-            }
+            },
         ],
     }
     spec["run"] = digest(spec)
@@ -182,7 +202,15 @@ def driver(root: Path, folder: Path, trace: Path) -> Outcome:
         root,
     )
     record = json.loads((out / "run.json").read_text(encoding="utf-8"))
-    return Outcome(record["phases"][0]["throughput_ops_s"], memory_bytes)
+    (phase,) = record["phases"]
+    return phase, memory_bytes
+
+
+def driver(root: Path, folder: Path, trace: Path) -> Outcome:
+    """Replay a trace on LevelDB as released with db_bench's options."""
+    options = {"block_cache_bytes": 8 << 20, "bloom_bits_per_key": 0}
+    phase, memory_bytes = replay(root, folder, trace, "pristine", options, compressibility=0.5)
+    return Outcome(phase["throughput_ops_s"], memory_bytes)
 
 
 def bench_driver(root: Path) -> None:
@@ -220,3 +248,111 @@ def bench_driver(root: Path) -> None:
     (root / "build/bench/driver.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
     print(f"ratio: median {median(ratios):.3f}, {min(ratios):.3f} to {max(ratios):.3f}")
     print(f"memory beyond db_bench's with {MEMORY_OPERATIONS} operations: {beyond / 1e6:.0f} MB")
+
+
+def rocksdb_options(root: Path, engine: str) -> dict[str, Scalar]:
+    """Give the options of the runs of QACP Fig. 2 at the small scale."""
+    declarations = Declarations(root)
+    plan = make(declarations, "small", ["qacp_random"])
+    options: dict[str, Scalar] = next(
+        run.spec["engine"]["options"] for run in plan.runs.values() if run.engine == engine
+    )
+    return options
+
+
+def rocksdb_db_bench(root: Path, options: Mapping[str, Scalar]) -> dict[str, float]:
+    """Run the fillrandom of RocksDB's db_bench; return throughput and write amplification.
+
+    It does not wait for compactions: db_bench's own way to do so never ends with universal.
+    """
+    database = data_root() / "recompact-db-bench"
+    universal = options["compaction_style"] == "kCompactionStyleUniversal"
+    words = {
+        "benchmarks": "fillrandom",
+        "db": database,
+        "num": OPERATIONS,
+        "key_size": KEY_BYTES,
+        "value_size": QACP_VALUE_BYTES,
+        "compression_ratio": 1.0,
+        "compression_type": options["compression"],
+        "compaction_style": int(universal),
+        "write_buffer_size": options["write_buffer_size"],
+        "target_file_size_base": options["max_file_size"],
+        "max_bytes_for_level_base": options["level_base_bytes"],
+        "max_bytes_for_level_multiplier": options["fanout"],
+        "level0_file_num_compaction_trigger": options["l0_compaction_trigger"],
+        "level0_slowdown_writes_trigger": options["l0_slowdown_trigger"],
+        "level0_stop_writes_trigger": options["l0_stop_trigger"],
+        "num_levels": options["num_levels"],
+        "cache_size": options["block_cache_bytes"],
+        "block_size": options["block_size"],
+        "open_files": options["max_open_files"],
+        "max_background_jobs": options["max_background_jobs"],
+        "enable_pipelined_write": "false",
+        "statistics": "true",
+    }
+    output, _ = _run(["db_bench", *(f"--{name}={value}" for name, value in words.items())], root)
+    shutil.rmtree(database, ignore_errors=True)
+    speed = re.search(r"fillrandom\s*:\s*([0-9.]+) micros/op", output)
+    written = re.findall(r"rocksdb\.(?:flush|compact)\.write\.bytes COUNT : (\d+)", output)
+    if speed is None or not written:
+        raise CommandError(f"db_bench: no fillrandom line or statistics in its output\n{output}")
+    user = OPERATIONS * (KEY_BYTES + QACP_VALUE_BYTES)
+    return {
+        "throughput_ops_s": 1e6 / float(speed[1]),
+        "write_amplification": sum(map(int, written)) / user,
+    }
+
+
+def rocksdb_driver(
+    root: Path, trace: Path, engine: str, options: Mapping[str, Scalar]
+) -> dict[str, float]:
+    """Replay random writes on RocksDB; return what `rocksdb_db_bench` does."""
+    folder = root / "build/engines" / engine
+    phase, _ = replay(root, folder, trace, engine, options, compressibility=1.0)
+    count = phase["counters"]
+    return {
+        "throughput_ops_s": phase["throughput_ops_s"],
+        "write_amplification": count["table_bytes_written"] / count["user_bytes_written"],
+    }
+
+
+def bench_rocksdb(root: Path) -> None:
+    """Repeat QACP Fig. 2(a) and (d) with db_bench, print both, leave build/bench/rocksdb.json.
+
+    Of each triple the driver runs between two runs of db_bench, whose difference is the noise.
+    """
+    trace = root / "build/bench/rocksdb.trace"
+    keys = random.Random(DB_BENCH_SEED)
+    write_trace(
+        trace, [keys.randrange(OPERATIONS) for _ in range(OPERATIONS)], QACP_VALUE_BYTES, OPERATIONS
+    )
+    result = {}
+    for engine in ("rocksdb_leveled", "rocksdb_universal"):
+        options = rocksdb_options(root, engine)
+        triples = []
+        for _ in range(PAIRS):
+            before = rocksdb_db_bench(root, options)
+            ours = rocksdb_driver(root, trace, engine, options)
+            triples.append((before, ours, rocksdb_db_bench(root, options)))
+        for metric in triples[0][0]:
+            first, mine, second = (
+                [run[metric] for run in runs] for runs in zip(*triples, strict=True)
+            )
+            theirs = [(one + other) / 2 for one, other in zip(first, second, strict=True)]
+            ratio = PairedRatio()(mine, theirs)
+            floor = NoiseFloor()(first, second)
+            result[f"{engine} {metric}"] = {
+                "ratio": ratio.value,
+                "low": ratio.low,
+                "high": ratio.high,
+                "noise_floor": floor,
+            }
+            print(
+                f"{engine}: {metric}: driver over db_bench {ratio.value:.3f} "
+                f"[{ratio.low:.3f}, {ratio.high:.3f}], noise floor {floor:.3f}",
+                flush=True,
+            )
+    trace.unlink()
+    text = json.dumps(result, indent=1) + "\n"
+    (root / "build/bench/rocksdb.json").write_text(text, encoding="utf-8")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 from recompact.experiments import Declarations
@@ -24,6 +27,7 @@ SEAM_SOURCES = (
     "seams/whole_files.cc",
 )
 YCSB = "workloads/ycsb"
+OLDEST_ROCKSDB = (7, 0)  # its interface of file systems
 
 
 def compiler_cache(root: Path) -> list[str]:
@@ -34,6 +38,28 @@ def compiler_cache(root: Path) -> list[str]:
         "CCACHE_NOHASHDIR=true",  # ... nor where the compiler is called
     )
     return ["env", *settings, "ccache"]
+
+
+def rocksdb_version() -> tuple[int, ...] | None:
+    """Tell which RocksDB the compiler finds; None if there is none, or no compiler."""
+    if shutil.which("c++") is None:
+        return None
+    command = ["c++", "-E", "-dM", "-x", "c++", "-include", "rocksdb/version.h", "/dev/null"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = dict(re.findall(r"#define ROCKSDB_(MAJOR|MINOR|PATCH) (\d+)", done.stdout))
+    return tuple(int(found[part]) for part in ("MAJOR", "MINOR", "PATCH")) if found else None
+
+
+def unavailable(declarations: Declarations) -> dict[str, str]:
+    """Tell which engines cannot be built here, and why; the others go on without them."""
+    engines = [name for name, entry in declarations.engines.items() if entry.family == "rocksdb"]
+    version = rocksdb_version()
+    wanted = ".".join(map(str, OLDEST_ROCKSDB))
+    if version is not None and version >= OLDEST_ROCKSDB:
+        return {}
+    found = "is not installed" if version is None else f"is {'.'.join(map(str, version))}"
+    reason = f"RocksDB {found}; install {wanted} or newer (package librocksdb-dev)"
+    return dict.fromkeys(engines, reason)
 
 
 def configure(
@@ -56,6 +82,7 @@ def configure(
             folder,
             f"-DLEVELDB_SOURCE={tree.resolve()}",
             f"-DENGINE_SOURCES={';'.join(own)}",
+            f"-DENGINE_FAMILY={entry.family}",
             f"-DENGINE_EXEMPT_TESTS={';'.join(entry.exempt_tests)}",
             f"-DRECOMPACT_TREE_HASH={sources.tree(declarations, engine)}",
             f"-DRECOMPACT_DRIVER_HASH={sources.driver}",

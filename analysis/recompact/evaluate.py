@@ -36,9 +36,7 @@ def tables(plan: Path, out: Path) -> None:
 
 def claims(tables_folder: Path, out: Path) -> None:
     """Write the verdict on every claim."""
-    claims_package.evaluate(
-        tables_folder, out, claims_path=ROOT / CLAIMS, engines=declarations().engines
-    )
+    claims_package.evaluate(tables_folder, out, claims_path=ROOT / CLAIMS)
 
 
 def figures(tables_folder: Path, names: Collection[str], out: Path) -> None:

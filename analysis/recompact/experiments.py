@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -13,38 +13,42 @@ from recompact.declarations import Declaration, DeclarationError, load
 ROOT = Path(__file__).resolve().parents[2]
 
 Scalar = bool | int | float | str
-OptionName = Literal[
-    "adaptive_pipeline",
-    "aggressive_compaction",
+# What every engine knows, whichever family it is of.
+CommonName = Literal[
     "block_cache_bytes",
     "block_restart_interval",
     "block_size",
     "bloom_bits_per_key",
+    "compression",
+    "fanout",
+    "l0_compaction_trigger",
+    "l0_slowdown_trigger",
+    "l0_stop_trigger",
+    "level_base_bytes",
+    "max_file_size",
+    "max_open_files",
+    "num_levels",
+    "write_buffer_size",
+]
+LevelDbName = Literal[
+    "adaptive_pipeline",
+    "aggressive_compaction",
     "buffer_asks_tree_filters",
     "buffer_levels",
     "buffer_trim",
     "compaction_input_bytes",
-    "compression",
     "compute_threads",
     "dtable_balance_percent",
     "dtable_bytes",
     "dtable_files",
     "dtable_segments",
     "expand_inputs",
-    "fanout",
     "filter_base_lg",
     "flush_to_l0_only",
     "frozen_bytes_limit_percent",
     "frozen_table_useless_percent",
-    "l0_compaction_trigger",
-    "l0_slowdown_trigger",
-    "l0_stop_trigger",
-    "level_base_bytes",
     "links_first",
-    "max_file_size",
-    "max_open_files",
     "min_allowed_seeks",
-    "num_levels",
     "paranoid_checks",
     "pipeline_queue_depth",
     "pipelined_compaction",
@@ -61,10 +65,26 @@ OptionName = Literal[
     "tables_stay_open",
     "track_obsolete_files",
     "user_key_aligned_outputs",
-    "write_buffer_size",
     "write_pause_us",
     "write_threads",
 ]
+# RocksDB's own names.
+RocksDbName = Literal[
+    "cache_index_and_filter_blocks",
+    "compaction_options_universal",
+    "compaction_readahead_size",
+    "compaction_style",
+    "compression_per_level",
+    "level_compaction_dynamic_level_bytes",
+    "max_background_jobs",
+    "max_write_buffer_number",
+    "prefix_extractor",
+]
+OptionName = CommonName | LevelDbName | RocksDbName
+OPTIONS_OF = {
+    "leveldb": {*get_args(CommonName), *get_args(LevelDbName)},
+    "rocksdb": {*get_args(CommonName), *get_args(RocksDbName)},
+}
 ScaleName = Literal["smoke", "small", "paper"]
 
 
@@ -87,13 +107,18 @@ class FromSweep(Declaration):
 
 
 class Engine(Declaration):
-    """An engine: a LevelDB tree, our sources in it, and its options."""
+    """An engine: a LevelDB tree, our sources in it, and its options.
+
+    One of the family `rocksdb` is the system's RocksDB, of which the tree gives the files only.
+    """
 
     label: str
     paper: str
+    family: Literal["leveldb", "rocksdb"] = "leveldb"
     tree: Literal["pristine", "patched"]
     sources: tuple[str, ...]
     options: dict[OptionName, Scalar]
+    least: dict[OptionName, int] = {}
     direct_io: bool = False
     kill_points: tuple[str, ...] = ()
     exempt_tests: dict[str, str] = {}
@@ -102,11 +127,15 @@ class Engine(Declaration):
 
 
 class Variant(Declaration):
-    """An engine under other options, compared like an engine of its own."""
+    """An engine under other options, compared like an engine of its own.
+
+    They, and its sizes at paper scale, take the place of those of every experiment.
+    """
 
     engine: str
     label: str
     options: dict[OptionName, Scalar]
+    scaled_options: dict[OptionName, int] = {}
     colour: str = Field(pattern="^#[0-9a-f]{6}$")
     marker: str
 

@@ -46,7 +46,7 @@ ENGINE_COUNTERS = (
     *("compaction_block_reads", "compaction_block_read_bytes", "table_opens"),
     *("bloom_checks", "bloom_negatives", "bloom_positives", "bloom_false_positives"),
     *("stall_slowdown_us", "stall_slowdown_count", "stall_memtable_us", "stall_memtable_count"),
-    *("stall_l0_us", "stall_l0_count"),
+    *("stall_l0_us", "stall_l0_count", "stall_us"),
     *("buffer_swap_count", "buffer_trimmed_tables", "buffer_fallbacks", "gets_from_buffer"),
     *("cache_invalidated_blocks", "scan_count", "scan_tables"),
 )
@@ -70,7 +70,8 @@ COMPUTED = (
     *("subtasks_per_compaction", "read_queue_mean", "write_queue_mean"),
     *("write_latency_fluctuation", "read_latency_fluctuation"),
     *("space_table_bytes", "space_frozen_bytes", "space_slice_bytes"),
-    *("space_peak_bytes", "frozen_share_max", "useless_share_max"),
+    *("space_peak_bytes", "space_overhead_max", "frozen_share_max", "useless_share_max"),
+    *("level_0_files_max", "sorted_runs_max", "low_throughput_s", "compaction_bytes_mean"),
     *("space_live_bytes", "space_pinned_bytes", "space_pending_bytes", "space_obsolete_bytes"),
     *("hit_ratio", "hit_ratio_interval_mean", "hit_ratio_std", "hit_ratio_period_s"),
     *("hit_ratio_min", "hit_ratio_max"),

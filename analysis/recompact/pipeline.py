@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TextIO
 
+from recompact.build import unavailable
 from recompact.declarations import DeclarationError, RecompactError
 from recompact.experiments import ROOT, Declarations, ScaleName
 from recompact.figures.declarations import Figure, check_experiments, check_sizes, load_figures
@@ -91,7 +92,7 @@ def select(scale: str, panels: str) -> Selection:
     # The noise floor is needed for every verdict.
     used.update(NOISE_EXPERIMENTS)
     experiments = [name for name in declared.experiments if name in used]
-    plan = make(declared, scale, experiments)
+    plan = make(declared, scale, experiments, unavailable(declared))
     for run in plan.runs.values():
         if not check_existing(ROOT / RAW / run.id, run):
             (ROOT / FINISHED / run.id).unlink(missing_ok=True)  # its result was removed
@@ -148,9 +149,10 @@ def tree_of(engine: str) -> str:
 
 def engine_files(engine: str) -> list[str]:
     """List our sources that an engine's driver is built from."""
-    own = declarations().engines[engine].sources
+    entry = declarations().engines[engine]
     return [
-        *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *own),
+        *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *entry.sources),
+        *(_files(f"engines/{entry.family}", "*.h", "*.cc") if entry.family != "leveldb" else []),
         *_files("workloads/driver", "CMakeLists.txt", "*.h", "*.cc"),
     ]
 

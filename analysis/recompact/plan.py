@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 from recompact.calibration import Calibration
 from recompact.declarations import DeclarationError
 from recompact.experiments import (
+    OPTIONS_OF,
     Declarations,
     Experiment,
     FromSweep,
@@ -81,6 +82,8 @@ class Sources:
         folder = self.root / "engines"
         patterns = ["upstream.yaml", "CMakeLists.txt", "seams/*"]
         patterns += ["patches/*"] if entry.tree == "patched" else ["pristine/*.cc"]
+        if entry.family != "leveldb":
+            patterns.append(f"{entry.family}/*")
         return hash_files(folder, (*patterns, *entry.sources))
 
     @property
@@ -165,7 +168,10 @@ class Plan:
 
 
 def make(
-    declarations: Declarations, scale: ScaleName, experiments: Iterable[str] | None = None
+    declarations: Declarations,
+    scale: ScaleName,
+    experiments: Iterable[str] | None = None,
+    unavailable: Mapping[str, str] | None = None,
 ) -> Plan:
     """Plan the runs of a scale.
 
@@ -177,6 +183,8 @@ def make(
         The scale.
     experiments : iterable of str, optional
         Only these; all of them by default.
+    unavailable : mapping of str to str, optional
+        Engines that cannot be built here, and why: their runs are left out.
 
     Returns
     -------
@@ -190,7 +198,9 @@ def make(
         If an experiment is not declared, or two of its runs come out the same.
     """
     names = list(declarations.experiments) if experiments is None else list(experiments)
-    planner = _Planner(declarations, Plan(scale, declarations.scales[scale]))
+    planner = _Planner(
+        declarations, Plan(scale, declarations.scales[scale]), dict(unavailable or {})
+    )
     for name in names:
         if name not in declarations.experiments:
             raise DeclarationError(
@@ -213,9 +223,12 @@ def make(
 
 
 class _Planner:
-    def __init__(self, declarations: Declarations, plan: Plan) -> None:
+    def __init__(
+        self, declarations: Declarations, plan: Plan, unavailable: Mapping[str, str]
+    ) -> None:
         self.declarations = declarations
         self.plan = plan
+        self.unavailable = unavailable
         self.sources = Sources(declarations.root)
         self.calibrations: dict[str, Calibration] = {}
 
@@ -247,19 +260,37 @@ class _Planner:
     ) -> None:
         """Add one repetition of an experiment, its engines in turn: A B A B."""
         for point, engine in itertools.product(self._points(experiment), experiment.engines):
-            run = self._run(experiment, engine, point, repetition, profile=profile)
-            self._note(name, experiment, engine, run, point, repetition)
+            if self._why_not(experiment, engine, point) is None:
+                run = self._run(experiment, engine, point, repetition, profile=profile)
+                self._note(name, experiment, engine, run, point, repetition)
 
     def note_thinning(self, name: str, experiment: Experiment) -> None:
-        """Note which points of a sweep the scale leaves out."""
+        """Note which points of a sweep and which engines are left out, and why."""
         left_out = {
             key: [value for value in sweep.full if value not in sweep.thin]
             for key, sweep in experiment.sweep.items()
             if self.plan.scale_entry.sweep == "thin" and set(sweep.full) != set(sweep.thin)
         }
-        if left_out:
-            parts = (f"{key} {', '.join(map(str, values))}" for key, values in left_out.items())
+        parts = [f"{key} {', '.join(map(str, values))}" for key, values in left_out.items()]
+        absent: dict[str, dict[str, None]] = {}
+        for point, engine in itertools.product(self._points(experiment), experiment.engines):
+            reason = self._why_not(experiment, engine, point)
+            if reason is not None:
+                absent.setdefault(reason, {})[engine] = None
+        parts += [f"{', '.join(engines)}: {reason}" for reason, engines in absent.items()]
+        if parts:
             self.plan.thinning[name] = f"left out: {'; '.join(parts)}"
+
+    def _why_not(self, experiment: Experiment, engine: str, point: Point) -> str | None:
+        """Tell why an engine is left out: it cannot be built here, or would not take a size."""
+        built = self.declarations.engine_of(engine)
+        if built in self.unavailable:
+            return self.unavailable[built]
+        options = self._options(experiment, engine, point, self._divisor(experiment, point))
+        for name, least in self.declarations.engines[built].least.items():
+            if int(options[name]) < least:
+                return f"{name} {options[name]}, of which the least is {least}"
+        return None
 
     def _note(
         self,
@@ -298,10 +329,7 @@ class _Planner:
         repetition: int,
         profile: bool = False,
     ) -> Run:
-        factor = self._factor(experiment, point)
-        # Where sizes are kept, only operations and keys are divided: compactions take as long as
-        # at the paper's size, so neither a sync nor an interval of the timeline is shortened.
-        divisor = 1 if experiment.keep_sizes else factor
+        divisor = self._divisor(experiment, point)
         built = self.declarations.engine_of(engine)
         base: dict[str, Any] = {
             "schema": 1,
@@ -426,10 +454,22 @@ class _Planner:
             return int(point[experiment.scale_factor.source])
         return self.plan.scale_entry.factor[experiment.size]
 
+    def _divisor(self, experiment: Experiment, point: Point) -> int:
+        """Give what sizes and times are divided by.
+
+        Where sizes are kept, only operations and keys are divided: compactions take as long as at
+        the paper's size, so neither a sync nor an interval of the timeline is shortened.
+        """
+        return 1 if experiment.keep_sizes else self._factor(experiment, point)
+
     def _options(
         self, experiment: Experiment, engine: str, point: Point, factor: int
     ) -> dict[OptionName, Scalar]:
-        """Give the engine's options; where a later source names one again, the later one holds."""
+        """Give the engine's options; where a later source names one again, the later one holds.
+
+        Options that only engines of another family have are left out.
+        """
+        entry = self.declarations.engines[self.declarations.engine_of(engine)]
         if experiment.upstream_defaults:
             return dict(self.declarations.common_options)
         options: dict[OptionName, Scalar] = {
@@ -438,14 +478,17 @@ class _Planner:
         }
         options |= self.declarations.common_options
         options |= self.declarations.shape_options
-        options |= self.declarations.engines[self.declarations.engine_of(engine)].options
-        if engine in self.declarations.variants:
-            options |= self.declarations.variants[engine].options
+        options |= entry.options
         for name, size in experiment.scaled_options.items():
             options[name] = max(1, round(size / factor))
         for name, value in experiment.options.items():
             options[name] = _resolve(value, point) if isinstance(value, FromSweep) else value
-        return options
+        if engine in self.declarations.variants:
+            variant = self.declarations.variants[engine]
+            options |= variant.options
+            for name, size in variant.scaled_options.items():
+                options[name] = max(1, round(size / factor))
+        return {name: value for name, value in options.items() if name in OPTIONS_OF[entry.family]}
 
     def _phases(
         self, experiment: Experiment, phases: tuple[Phase, ...], point: Point, repetition: int

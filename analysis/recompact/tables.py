@@ -32,6 +32,7 @@ TIMELINE_COLUMNS = [
     *("block_cache_misses", "stall_us", "live_bytes", "frozen_bytes", "slice_bytes"),
     *("pinned_bytes", "pending_bytes", "obsolete_bytes", "device_read_bytes"),
     *("device_write_bytes", "device_queue_us", "cache_invalidated_blocks", "buffer_bytes"),
+    "level_files",
 ]
 COMPACTION_COLUMNS = [
     *("run", "type", "reason", "level", "count", "inputs_upper", "inputs_lower", "bytes_read"),
@@ -66,7 +67,7 @@ PAPER_SSTABLE_BYTES = 2**21  # of every paper, and LevelDB's own
 FLOAT_FORMAT = "%.10g"
 # Of a stream's rate, below which a phase beside it had another load than it should.
 SERVED_SHARE = 0.95
-TEXT_COLUMNS = ("run", "trace", "tree", "suspect")
+TEXT_COLUMNS = ("run", "trace", "tree", "suspect", "level_files")
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -429,6 +430,7 @@ def runs_table(
             metrics = dict(phase_metrics(phase)) | dict(fluctuation_metrics(intervals))
             metrics |= dict(space_metrics(intervals)) | dict(cache_metrics(intervals))
             metrics |= dict(buffer_metrics(phase, intervals))
+            metrics |= dict(run_metrics(intervals)) | dict(low_metrics(intervals))
             metrics["suspect"] = float(any(record.doubts()))
             told = {phase.name: metrics} | {
                 f"{phase.name}.{stream.name}": dict(stream_metrics(stream))
@@ -520,6 +522,7 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     ``compaction_only_bandwidth_bytes_s`` leaves out the time in which a compaction stands still
     for them, as upstream's statistics and PCP's equations do. A pipeline never stands still, so
     the first compares what a compaction takes, and the second is to the pipeline's disadvantage.
+    ``compaction_bytes_mean`` is what one compaction reads and writes.
     The queues' means are sub-tasks that wait.
 
     A shingled disk tells ``auxiliary_write_amplification`` (AWA), the bytes that it wrote, cleaning
@@ -569,6 +572,9 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
     if "compaction_bytes_read" in count and "compaction_block_read_bytes" in count:
         data = count["compaction_block_read_bytes"]
         count["metadata_bytes"] = max(count["compaction_bytes_read"] - data, 0)
+    if "compaction_bytes_read" in count and "compaction_bytes_written" in count:
+        count["compaction_bytes"] = count["compaction_bytes_read"]
+        count["compaction_bytes"] += count["compaction_bytes_written"]
     count["compaction_io_bytes"] = count.get("table_bytes_written", 0) + count.get(
         "compaction_bytes_read", 0
     )
@@ -589,6 +595,7 @@ def phase_metrics(phase: PhaseRecord) -> Iterator[tuple[str, float]]:
             "device_write_bytes",
         ),
         "compaction_read_amplification": (["compaction_bytes_read"], "user_bytes_written"),
+        "compaction_bytes_mean": (["compaction_bytes"], "compaction_count"),
         "read_amplification": (["block_read_bytes"], "user_bytes_read"),
         "filter_share": (["filter_bytes_written"], "table_bytes_written"),
         "filter_bytes_per_sstable": (["filter_bytes_written"], "sstables_written"),
@@ -654,19 +661,50 @@ def space_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
     """Yield what tables take at most over a phase, and how much of it in frozen tables (LDC III-D).
 
     ``space_peak_bytes`` is what a device must hold: every table, those that a compaction is
-    writing or that wait to be deleted included. ``useless_share_max`` counts of the frozen bytes
+    writing or that wait to be deleted included; ``space_overhead_max`` is at most how often it
+    holds what is live. ``useless_share_max`` counts of the frozen bytes
     only those outside of every slice: merged already, but in tables with slices that are still
     needed. Shares are of all live table bytes. Engines without seams have none of the three,
     engines without frozen tables no share.
     """
     tables = intervals[intervals.live_bytes > 0]
     if not tables.empty:
-        yield "space_peak_bytes", float(tables[list(TABLE_SPACE)].sum(axis=1).max())
+        held = tables[list(TABLE_SPACE)].sum(axis=1)
+        yield "space_peak_bytes", float(held.max())
+        yield "space_overhead_max", float((held / tables.live_bytes).max())
     frozen = tables[tables.frozen_bytes > 0]
     if not frozen.empty:
         yield "frozen_share_max", float((frozen.frozen_bytes / frozen.live_bytes).max())
         useless = (frozen.frozen_bytes - frozen.slice_bytes).clip(lower=0)
         yield "useless_share_max", float((useless / frozen.live_bytes).max())
+
+
+def run_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yield how many tables level 0 has at most over a phase, and how many sorted runs the tree.
+
+    Sorted runs are the tables of level 0 and the levels below it that have any.
+    """
+    levels = [[int(files) for files in text.split()] for text in intervals.level_files.dropna()]
+    if any(levels):
+        filled = [files for files in levels if files]
+        yield "level_0_files_max", max(files[0] for files in filled)
+        yield "sorted_runs_max", max(files[0] + sum(n > 0 for n in files[1:]) for files in filled)
+
+
+def low_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yield for how many seconds throughput stays below half of its median, at most (QACP Fig. 2e).
+
+    The median is of the intervals of the phase, and nothing shorter than one of them can be seen: a
+    phase without such a period tells the length of an interval. A phase without operations has no
+    such metric.
+    """
+    if intervals.operations.sum() == 0:
+        return
+    seconds = intervals.time_s.diff().fillna(intervals.time_s.iloc[0])
+    throughput = intervals.operations / seconds
+    low = throughput < throughput.median() / 2
+    periods = seconds.where(low, 0.0).groupby((~low).cumsum()).sum()
+    yield "low_throughput_s", max(float(periods.max()), float(seconds.median()))
 
 
 def latency_extremes(intervals: pd.DataFrame, operation: str) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from recompact import build, upstream
 from recompact.declarations import Declaration, DeclarationError, load
-from recompact.experiments import Declarations, OptionName, Scalar
+from recompact.experiments import OPTIONS_OF, Declarations, Engine, OptionName, Scalar
 from recompact.measure import data_root
 from recompact.publish import write_block
 
@@ -43,6 +43,8 @@ SANITIZERS = {
     "address": "-fsanitize=address,undefined -fno-sanitize-recover=all",
     "thread": "-fsanitize=thread",
 }
+# RocksDB is the system's, and what it promises after damage and power loss is its own.
+FAMILY_TESTS = {"leveldb": "*", "rocksdb": "*ModelTest*:*KillTest*"}
 # The thread sanitizer does not follow a fork.
 SANITIZED_TESTS = {"address": "*", "thread": "-*KillTest*:*DamageTest*"}
 
@@ -73,6 +75,12 @@ def _text(options: dict[OptionName, Scalar]) -> dict[str, str]:
     }
 
 
+def _options(entry: Engine, chosen: OptionSet) -> dict[OptionName, Scalar]:
+    """Give the options of a set that an engine knows."""
+    options = chosen.options | (chosen.patched if entry.tree == "patched" else {})
+    return {name: value for name, value in options.items() if name in OPTIONS_OF[entry.family]}
+
+
 def write_engine(root: Path, engine: str, path: Path) -> None:
     """Tell the torture program about an engine.
 
@@ -92,12 +100,7 @@ def write_engine(root: Path, engine: str, path: Path) -> None:
         "id": engine,
         "options": _text(entry.options),
         "option_sets": [
-            {
-                "name": name,
-                "options": _text(
-                    chosen.options | (chosen.patched if entry.tree == "patched" else {})
-                ),
-            }
+            {"name": name, "options": _text(_options(entry, chosen))}
             for name, chosen in sets.items()
         ],
         "kill_points": list(entry.kill_points),
@@ -239,10 +242,11 @@ def torture(root: Path, engine: str, seed: int, minutes: float) -> Counter[str] 
         Operations, kills and so on; None if a test failed.
     """
     program = build_bench(root, engine, root / "build/torture" / engine)
+    tests = FAMILY_TESTS[Declarations(root).engines[engine].family]
     start = time.monotonic()
     figures: Counter[str] = Counter()
     while True:
-        outcome = play(program, seed, 1)
+        outcome = play(program, seed, 1, tests=tests)
         figures.update(outcome.figures)
         if outcome.failed:
             _keep_seed(root, engine, seed)
@@ -284,8 +288,9 @@ def torture_all(root: Path, engines: Sequence[str], seed: int, minutes: float) -
 def short(root: Path, engine: str) -> bool:
     """Run the short form on an engine: the first seed and all that failed before."""
     program = build_bench(root, engine, root / "build/torture" / engine)
+    tests = FAMILY_TESTS[Declarations(root).engines[engine].family]
     for seed in (FIRST_SEED, *failing_seeds(root, engine)):
-        outcome = play(program, seed, SHORT_SHARE)
+        outcome = play(program, seed, SHORT_SHARE, tests=tests)
         print(f"{engine}: " + _listing(outcome.figures))
         if outcome.failed:
             print(f"{engine}: seed {seed} failed: {', '.join(outcome.failed)}")
@@ -322,6 +327,8 @@ def _ask(program: Path, *words: str) -> dict[str, str]:
 def foreign_databases(root: Path, engines: Sequence[str] = ()) -> bool:
     """Let every engine open the databases of every other; say whether each did what it should.
 
+    Engines are those of LevelDB's family: no other claims to know its files.
+
     A database of the same format opens and holds what was written; one of another format is
     refused with `InvalidArgument` and is unhurt.
 
@@ -332,7 +339,8 @@ def foreign_databases(root: Path, engines: Sequence[str] = ()) -> bool:
     engines : sequence of str
         Only pairs with one of these; all by default.
     """
-    names = list(Declarations(root).engines)
+    entries = Declarations(root).engines
+    names = [name for name, entry in entries.items() if entry.family == "leveldb"]
     programs = {name: build_bench(root, name, root / "build/torture" / name) for name in names}
     passed = True
     with tempfile.TemporaryDirectory(dir=data_root(), prefix="foreign-") as folder:

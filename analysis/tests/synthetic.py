@@ -41,6 +41,16 @@ STYLES |= {
     "lwc_files": EngineStyle("LWC-tree (reconstructed), a file per DTable", "#999933", "P"),
     "leveldb_at_once": EngineStyle("UDC, tables read and synced at once", "#56b4e9", "^"),
 }
+STYLES |= {
+    "rocksdb_leveled": EngineStyle("RocksDB leveled", "#5b3a1e", "s"),
+    "rocksdb_leveled_single_moves": EngineStyle(
+        "RocksDB leveled, a table per move", "#cdb49b", "P"
+    ),
+    "rocksdb_universal": EngineStyle("RocksDB universal", "#0b4f4f", "o"),
+    "rocksdb_universal_trivial_move": EngineStyle(
+        "RocksDB universal, trivial moves", "#9ad1c9", "D"
+    ),
+}
 LDC_THRESHOLD = 10
 PIPELINES = ("scp", "pcp", "pcp_adaptive", "ldc_pcp")
 SPEEDS = {"sata_ssd_balanced": 4.217, "hdd_7200_balanced": 17.04, "hdd_7200_raid0_balanced": 17.04}
@@ -61,6 +71,7 @@ DLSM_TREES += ("two_phase_table_filters", "dlsm_table_filters")
 TREES |= dict.fromkeys(DLSM_TREES, "d15e0b0f") | {"stepped_merge": "57e99ed0"}
 TREES |= {"lwc": "1c77ab09", "lwc_files": "1c77ab09", "leveldb_at_once": TREES["leveldb"]}
 TREES |= {"ldc": "5d1c0a77", "ldc_adaptive": "5d1c0a77", "ldc_release": "5d1c0a77"}
+TREES |= {name: "40c5db00" for name in STYLES if name.startswith("rocksdb")}
 DEVICES: dict[str, dict[str, Any]] = {
     "memory": {"id": "memory", "kind": "memory"},
     "pcie_ssd": {
@@ -76,7 +87,7 @@ DEVICES: dict[str, dict[str, Any]] = {
         "write_bandwidth_mb_s": 140,
     },
 }
-DEVICES["sata_ssd"] = DEVICES["pcie_ssd"] | {"id": "sata_ssd"}
+DEVICES |= {name: DEVICES["pcie_ssd"] | {"id": name} for name in ("sata_ssd", "sata_ssd_860")}
 DEVICES |= {
     name: DEVICES["hdd_7200"] | {"id": name, "kind": kind}
     for name, kind in (
@@ -90,7 +101,7 @@ DEVICES |= {
     name: DEVICES[name.removesuffix("_balanced")] | {"id": name, "speed": speed}
     for name, speed in SPEEDS.items()
 }
-PAIR_BYTES = {"LDC": 1040, "LWC": 4112, "PCP": 116, "DLSM": 1024}
+PAIR_BYTES = {"LDC": 1040, "LWC": 4112, "PCP": 116, "DLSM": 1024, "QACP": 1040}
 
 
 @dataclass(frozen=True)
@@ -151,6 +162,15 @@ LWC_COSTS = {
     "leveldb_at_once": (11.5, 700, 70),
     "ldc": (7, 800, 64),
     "stepped_merge": (4, 1800, 45),
+}
+# Of RocksDB: bytes of tables written per byte of random and of ascending writes, compactions per
+# thousand writes, writes and reads per second, blocks read per operation; levels as they are while
+# it writes, and for how much of the time it hardly does.
+QACP_COSTS = {
+    "rocksdb_leveled": (9, 1.02, 0.6, 40000, 9000, 1.3, "12 4 40 300", 0.04),
+    "rocksdb_leveled_single_moves": (9, 1.02, 0.6, 40000, 9000, 1.3, "12 4 40 300", 0.04),
+    "rocksdb_universal": (5, 4, 0.1, 60000, 6000, 3.1, "4 0 0 1 40 90 300", 0.2),
+    "rocksdb_universal_trivial_move": (5, 1.05, 0.1, 60000, 6000, 3.1, "4 0 0 1 40 90 300", 0.02),
 }
 LWC_DISKS = {"smr": 2.6, "smr_small_cache": 3.9, "smr_own_bands": 1.1, "zoned_smr": 1.0}
 PROFILE = {
@@ -231,6 +251,9 @@ class Campaign:
                 self._add(experiment, point, engine, device, phases, repetition)
         for repetition in range(1, self.repetitions + 1):
             for experiment, point, engine, device, phases in self._dlsm_matrix():
+                self._add(experiment, point, engine, device, phases, repetition)
+        for repetition in range(1, self.repetitions + 1):
+            for experiment, point, engine, device, phases in self._qacp_matrix():
                 self._add(experiment, point, engine, device, phases, repetition)
         plan = {
             "schema": 1,
@@ -373,6 +396,49 @@ class Campaign:
                     own = (cleaned - 1) * phase["counters"]["device_write_bytes"]
                     phase["counters"]["device_cleaning_write_bytes"] = own
                 yield name, {key: point}, engine, device, phases
+
+    def _qacp_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
+        """Yield RocksDB's experiments."""
+        both = ("rocksdb_leveled", "rocksdb_universal")
+        for name, workload, engines in (
+            ("qacp_random", "QACP-FILLRANDOM", both),
+            ("qacp_sequential", "QACP-FILLSEQ", tuple(QACP_COSTS)),
+            ("qacp_range", "QACP-SEEKRANDOM", both),
+            ("qacp_point", "QACP-READRANDOM", both),
+            ("qacp_point_behind", "QACP-READRANDOM", both),
+        ):
+            for engine in engines:
+                writes = name in ("qacp_random", "qacp_sequential")
+                run = self._qacp_phase(engine, writes=writes, ascending="FILLSEQ" in workload)
+                phases = [run]
+                if name == "qacp_range":
+                    run["latency_us"]["scan"] = run["latency_us"].pop("read")
+                    phases = [run | {"_means": {}}]
+                elif writes:
+                    phases.append(self._settle(run))
+                elif name == "qacp_point_behind":
+                    phases.insert(0, self._qacp_phase(engine, writes=True) | {"name": "load"})
+                yield name, {"workload": workload}, engine, "sata_ssd_860", phases
+
+    def _qacp_phase(self, engine: str, *, writes: bool, ascending: bool = False) -> dict[str, Any]:
+        random, sequential, compactions, puts, gets, blocks, files, low = QACP_COSTS[engine]
+        rate = self._around(puts if writes else gets)
+        operations = (20_000_000 if writes else 1_600_000) // self.factor
+        phase = self._phase(
+            "run",
+            operations,
+            writes,
+            pair="QACP",
+            wa=(sequential if ascending else random) if writes else 0,
+            throughput=rate,
+            latency={"write" if writes else "read": 1e6 / rate},
+            stall_us=20000,
+            fanout=10,
+        )
+        phase["counters"]["compaction_count"] = operations * compactions / 1000 * writes
+        phase["counters"]["trivial_move_count"] = 12 * ascending
+        phase["counters"]["block_read_bytes"] = operations * 4100 * blocks * (not writes)
+        return phase | {"_files": files, "_low": low * writes}
 
     def _pcp_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield PCP's experiments, each on the device as it was and on the balanced one."""
@@ -1011,9 +1077,14 @@ class Campaign:
                 frame[f"{operation}s"] = phase["operations"] / count / len(means)
             frame["operations"] = frame.reads + frame.writes
             frame["live_bytes"] = np.linspace(1, 100, count) * 2**21
+            frame["level_files"] = phase.get("_files", "2 10 60")
+            if "_low" in phase:
+                low = np.arange(count) < phase["_low"] * count
+                frame["operations"] *= np.where(low, 0.2, 1)
+                frame["pending_bytes"] = frame.live_bytes * np.where(low, 0.9, 0.1)
             if "_cache" in phase:
                 self._cached(frame, phase)
-            elif phase["_engine"] not in ("leveldb", *DLSM_ENGINES):
+            elif phase["_engine"] not in ("leveldb", *DLSM_ENGINES, *QACP_COSTS):
                 frame["frozen_bytes"] = frame.live_bytes * 0.2
                 frame["slice_bytes"] = frame.live_bytes * 0.12
             frames.append(frame.assign(phase=phase["name"])[TIMELINE_COLUMNS[1:]])
@@ -1041,7 +1112,7 @@ class Campaign:
         fanout = point.get("fanout", 10)
         lines: list[dict[str, Any]] = []
         appends = engine.startswith("lwc")
-        stock = engine == "leveldb" or engine in PIPELINES
+        stock = engine in ("leveldb", *PIPELINES, *QACP_COSTS)
         for number in range(12 if engine in PIPELINES else 240):
             level = int(self.rng.choice([1, 2, 3], p=[0.2, 0.4, 0.4]))
             victims = 1 if not point.get("expand_inputs", True) else 1 + number % 3

@@ -43,13 +43,15 @@ def test_experiments_share_a_run_that_both_ask_for(tmp_path: Path) -> None:
 
 
 def test_repetitions_interleave_engines() -> None:
-    plan = make(Declarations(ROOT), "small", ["parity", "ldc_latency"])
+    declarations = Declarations(ROOT)
+    fanouts = declarations.experiments["ldc_fanout"].sweep["fanout"].full
+    plan = make(declarations, "small", ["parity", "ldc_fanout"])
     places = [(point["experiment"], point["engine"]) for point in plan.points]
     once = [
         *(("parity", "pristine"), ("parity", "leveldb")),
-        *(("ldc_latency", name) for name in ("leveldb", "ldc", "ldc_release")),
+        *(("ldc_fanout", name) for _ in fanouts for name in ("leveldb", "ldc")),
     ]
-    assert places[:10] == once + once
+    assert places[: 2 * len(once)] == once + once
     repetitions = [point["repetition"] for point in plan.points]
     assert repetitions == sorted(repetitions)
 
@@ -102,8 +104,8 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
     [
         (
             "experiments",
-            "engines: [leveldb, ldc, ldc_release]",
-            "engines: [levelbd, ldc, ldc_release]",
+            "engines: [leveldb, ldc, ldc_release, ",
+            "engines: [levelbd, ldc, ldc_release, ",
             "ldc_latency.engines: 'levelbd'",
         ),
         ("experiments", "device: pcie_ssd", "device: floppy", "ldc_latency.device: 'floppy'"),
@@ -361,11 +363,33 @@ def test_a_variant_is_its_engine_with_other_options() -> None:
     plan = make(declarations, "smoke", ["ldc_workloads"])
     runs = {p["engine"]: plan.runs[p["run"]] for p in plan.points if p["point"]["workload"] == "WO"}
     ours, variant = runs["ldc"], runs["ldc_adaptive"]
-    assert plan.engines == ["ldc", "leveldb"]
+    assert "ldc_adaptive" not in plan.engines
     assert variant.engine == ours.engine == "ldc"
     changed = declarations.variants["ldc_adaptive"].options
     assert changed
     assert variant.spec["engine"]["options"] == ours.spec["engine"]["options"] | changed
+
+
+def test_an_engine_that_is_not_here_is_left_out_and_says_why() -> None:
+    declarations = Declarations(ROOT)
+    absent = {"rocksdb_leveled": "not installed", "rocksdb_universal": "not installed"}
+    plan = make(declarations, "small", ["ldc_workloads", "qacp_random"], absent)
+    engines = {point["engine"] for point in plan.points}
+    assert engines == {"leveldb", "ldc", "ldc_adaptive", "ldc_release"}
+    assert plan.thinning["qacp_random"] == (
+        "left out: rocksdb_leveled, rocksdb_universal: not installed"
+    )
+    assert "rocksdb_universal_defaults: not installed" in plan.thinning["ldc_workloads"]
+
+
+def test_an_engine_is_left_out_where_it_would_not_take_a_size() -> None:
+    plan = make(Declarations(ROOT), "smoke", ["ldc_workloads"])
+    engines = {point["engine"] for point in plan.points}
+    assert "rocksdb_leveled_defaults" in engines
+    assert not engines & {"rocksdb_leveled", "rocksdb_universal"}
+    assert plan.thinning["ldc_workloads"].endswith(
+        "rocksdb_leveled, rocksdb_universal: write_buffer_size 32768, of which the least is 65536"
+    )
 
 
 def test_an_experiment_can_be_sized_apart_from_its_paper() -> None:

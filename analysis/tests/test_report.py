@@ -40,12 +40,7 @@ def page_path(tmp_path_factory):
     campaign.raw.parent.mkdir(exist_ok=True)
     results = root / "results/smoke"
     tables.build(campaign.raw, campaign.write(), results)
-    claims.evaluate(
-        results,
-        results / "claims.csv",
-        claims_path=FOLDER / "claims.yaml",
-        engines={"pristine", "leveldb"},
-    )
+    claims.evaluate(results, results / "claims.csv", claims_path=FOLDER / "claims.yaml")
     rendered = root / "rendered"
     render(results, DRAWN, rendered, figures_path=FOLDER / "figures.yaml", styles=STYLES)
     report.build(

@@ -183,6 +183,32 @@ def test_fluctuation_leaves_out_idle_and_starved_intervals_and_the_last():
     assert dict(tables.fluctuation_metrics(intervals)) == {"write_latency_fluctuation": 4.0}
 
 
+def test_sorted_runs_are_the_tables_of_level_0_and_the_levels_below_with_any():
+    intervals = pd.DataFrame({"level_files": [None, "3", "2 0 5 40", "0 1"]})
+    assert dict(tables.run_metrics(intervals)) == {"level_0_files_max": 3, "sorted_runs_max": 4}
+    assert not dict(tables.run_metrics(intervals.head(1)))
+
+
+@pytest.mark.parametrize(
+    ("operations", "longest"),
+    [
+        ([10, 10, 10, 10], 1.0),  # none, so as long as can be seen
+        ([10, 4, 10, 4, 4, 10, 10], 2.0),
+        ([4, 4, 4, 10, 10, 10, 10], 4.0),  # the first interval took two seconds
+    ],
+)
+def test_a_low_period_is_below_half_of_the_median(operations, longest):
+    first = 2.0 if operations[0] == 4 else 1.0
+    times = [first + i for i in range(len(operations))]
+    counts = [operations[0] * first, *operations[1:]]
+    intervals = pd.DataFrame({"time_s": times, "operations": counts})
+    assert dict(tables.low_metrics(intervals)) == {"low_throughput_s": longest}
+
+
+def test_a_phase_without_operations_has_no_low_period():
+    assert not dict(tables.low_metrics(pd.DataFrame({"time_s": [1.0], "operations": [0]})))
+
+
 def test_the_largest_space_holds_tables_that_are_written_or_wait_to_be_deleted():
     intervals = pd.DataFrame(
         {
@@ -196,10 +222,12 @@ def test_the_largest_space_holds_tables_that_are_written_or_wait_to_be_deleted()
     )
     assert dict(tables.space_metrics(intervals)) == {
         "space_peak_bytes": 320,
+        "space_overhead_max": 1.6,
         "frozen_share_max": 0.4,
         "useless_share_max": 0.25,
     }
-    assert list(dict(tables.space_metrics(intervals.head(1)))) == ["space_peak_bytes"]
+    only = dict(tables.space_metrics(intervals.head(1)))
+    assert only == {"space_peak_bytes": 110, "space_overhead_max": 1.1}
     assert not dict(tables.space_metrics(intervals.assign(live_bytes=float("nan"))))
 
 

@@ -58,6 +58,7 @@ const std::map<std::string, OptionSetter>& UpstreamOptionFields() {
       {"compression", &SetCompression},
       {"max_file_size", &SetField<size_t, &Options::max_file_size>},
       {"max_open_files", &SetField<int, &Options::max_open_files>},
+      {"create_if_missing", &SetField<bool, &Options::create_if_missing>},
       {"paranoid_checks", &SetField<bool, &Options::paranoid_checks>},
       {"reuse_logs", &SetField<bool, &Options::reuse_logs>},
       {"write_buffer_size", &SetField<size_t, &Options::write_buffer_size>},

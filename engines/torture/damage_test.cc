@@ -81,8 +81,12 @@ class DamageTest : public ::testing::Test {
     disk->SyncAll();
     SimulatedEnv env(std::move(disk));
     const auto database = MakeDatabase("small", &env, kPath);
-    database->mutable_options()->paranoid_checks = true;
-    database->mutable_options()->create_if_missing = false;
+    std::string unknown;
+    for (const auto& [name, value] :
+         {std::pair("paranoid_checks", "true"),
+          std::pair("create_if_missing", "false")}) {
+      if (!database->options()->Set(name, value, &unknown)) std::abort();
+    }
     if (!database->Open().ok()) return true;
     const std::string wrong = WrongAnswer(database.get());
     if (wrong.empty()) return true;

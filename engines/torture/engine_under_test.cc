@@ -31,7 +31,7 @@ bool EngineUnderTest::Load(const std::string& path, EngineUnderTest* engine,
 }
 
 Database::Database(leveldb::Env* env, std::string path)
-    : path_(std::move(path)), options_(env) {}
+    : path_(std::move(path)), options_(EngineOptions::New(env)) {}
 
 std::unique_ptr<Database> Database::Make(const EngineUnderTest& engine,
                                          const OptionMap& options,
@@ -41,7 +41,7 @@ std::unique_ptr<Database> Database::Make(const EngineUnderTest& engine,
   std::unique_ptr<Database> database(new Database(env, path));
   for (const OptionMap* map : {&engine.options, &options}) {
     for (const auto& [name, value] : *map) {
-      if (!database->options_.Set(name, value, error)) return nullptr;
+      if (!database->options_->Set(name, value, error)) return nullptr;
     }
   }
   return database;
@@ -49,8 +49,7 @@ std::unique_ptr<Database> Database::Make(const EngineUnderTest& engine,
 
 leveldb::Status Database::Open() {
   leveldb::DB* db = nullptr;
-  const leveldb::Status s =
-      leveldb::DB::Open(options_.ForOpening(), path_, &db);
+  const leveldb::Status s = options_->Open(path_, &db);
   db_.reset(db);
   return s;
 }

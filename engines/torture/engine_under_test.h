@@ -52,14 +52,14 @@ class Database {
 
   leveldb::DB* operator->() const { return db_.get(); }
   leveldb::DB* get() const { return db_.get(); }
-  leveldb::Options* mutable_options() { return options_.mutable_options(); }
+  EngineOptions* options() { return options_.get(); }
   const std::string& path() const { return path_; }
 
  private:
   Database(leveldb::Env* env, std::string path);
 
   const std::string path_;
-  EngineOptions options_;
+  const std::unique_ptr<EngineOptions> options_;
   std::unique_ptr<leveldb::DB> db_;
 };
 

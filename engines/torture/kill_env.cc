@@ -20,7 +20,13 @@ namespace {
 class WatchedFile : public leveldb::WritableFile {
  public:
   WatchedFile(KillEnv* env, std::string name, leveldb::WritableFile* target)
-      : env_(env), name_(std::move(name)), target_(target) {}
+      : env_(env),
+        name_(std::move(name)),
+        open_(env->OpenFilesLike(name_)),
+        target_(target) {
+    (*open_)++;
+  }
+  ~WatchedFile() override { (*open_)--; }
 
   Status Append(const Slice& data) override {
     env_->Pass(name_, "append");
@@ -36,6 +42,7 @@ class WatchedFile : public leveldb::WritableFile {
  private:
   KillEnv* const env_;
   const std::string name_;
+  std::atomic<int>* const open_;
   const std::unique_ptr<leveldb::WritableFile> target_;
 };
 
@@ -108,7 +115,11 @@ Status KillEnv::RenameFile(const std::string& name, const std::string& to) {
 
 void KillEnv::Schedule(void (*function)(void*), void* argument) {
   target()->Schedule(&CountedCall::Run,
-                     new CountedCall{&state_->background, function, argument});
+                     new CountedCall{&state_->work, function, argument});
+}
+
+std::atomic<int>* KillEnv::OpenFilesLike(const std::string& name) {
+  return FileTypeOf(name) == "table" ? &state_->work : &open_others_;
 }
 
 }  // namespace recompact

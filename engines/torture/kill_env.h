@@ -16,12 +16,13 @@ const std::vector<std::string>& CommonKillPoints();
 
 // What a killed process leaves for its parent, in shared memory.
 struct KillState {
-  std::atomic<int> background;  // background calls that were running
-  std::atomic<int> countdown;   // passes of the armed point before the kill
+  std::atomic<int> work;       // background calls, and tables being written
+  std::atomic<int> countdown;  // passes of the armed point before the kill
 };
 
 // The real file system.  Kills its process at the armed point, and tells
-// whether background work was under way.
+// whether a flush or a compaction was under way.  An engine with threads of its
+// own shows them by the tables that they write.
 class KillEnv : public leveldb::EnvWrapper {
  public:
   // Kills at the point "armed", or nowhere if that is empty.
@@ -39,12 +40,16 @@ class KillEnv : public leveldb::EnvWrapper {
   // Does not return if the operation on the file is the armed point.
   void Pass(const std::string& name, const char* operation);
 
+  // How many files of the kind of "name" are open to be written.
+  std::atomic<int>* OpenFilesLike(const std::string& name);
+
  private:
   leveldb::Status Watch(const std::string& name, leveldb::Status s,
                         leveldb::WritableFile** result);
 
   KillState* const state_;
   const std::string armed_;
+  std::atomic<int> open_others_{0};
 };
 
 }  // namespace recompact

@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "torture/file_type.h"
 #include "torture/history.h"
 #include "torture/model.h"
 #include "torture/simulated_env.h"
@@ -224,9 +225,18 @@ class Player {
     env_.WaitIdle();
     Expect(database_->Open(), "reopen");
     if (!failure_.empty()) return;
-    env_.WaitIdle();
+    WaitIdle();
     CheckRules();
     CheckOrphans();
+  }
+
+  // Waits for the threads of the environment, and for an engine's own.
+  void WaitIdle() {
+    env_.WaitIdle();
+    std::string idle;
+    while ((*database_)->GetProperty("recompact.idle", &idle) && idle == "0") {
+      env_.SleepForMicroseconds(100);
+    }
   }
 
   // The engine's own rules of its tree; an unpatched tree has none to tell.
@@ -255,9 +265,7 @@ class Player {
     }
     int on_disk = 0;
     for (const auto& [name, file] : env_.disk().directory()) {
-      if (name.size() > 4 && name.compare(name.size() - 4, 4, ".ldb") == 0) {
-        on_disk++;
-      }
+      if (FileTypeOf(name) == "table") on_disk++;
     }
     if (held != on_disk) {
       failure_ = std::to_string(on_disk) + " tables on disk, " +

@@ -66,6 +66,15 @@ void CountLevels(const Json& levels, Counters* counters) {
   }
 }
 
+// Adds the sum of the stalls of an engine that tells their causes.
+void SumStalls(Counters* counters) {
+  for (const char* cause :
+       {"stall_slowdown_us", "stall_memtable_us", "stall_l0_us"}) {
+    const auto stall = counters->find(cause);
+    if (stall != counters->end()) (*counters)["stall_us"] += stall->second;
+  }
+}
+
 int64_t Microseconds(const struct timeval& time) {
   return int64_t{time.tv_sec} * 1000000 + time.tv_usec;
 }
@@ -83,6 +92,7 @@ EngineState ReadEngineState(Store* store, bool space) {
       CountLevels(state.levels, &state.counters);
     }
   }
+  SumStalls(&state.counters);
   if (space) state.space = ParseProperty(store, "recompact.space");
   return state;
 }

@@ -38,6 +38,13 @@ struct DeviceEnv::BackgroundCall {
   }
 };
 
+DeviceEnv::BackgroundScope::BackgroundScope()
+    : outer_(std::exchange(is_background_thread, true)) {}
+
+DeviceEnv::BackgroundScope::~BackgroundScope() {
+  is_background_thread = outer_;
+}
+
 bool DeviceEnv::InBackground() { return is_background_thread; }
 
 DeviceEnv::DeviceEnv(leveldb::Env* target, const DeviceParameters& parameters,

@@ -68,6 +68,19 @@ struct DeviceCounters {
 // waits for is part of it.
 class DeviceEnv : public leveldb::EnvWrapper {
  public:
+  // While one lives, the calling thread's reads are streams, as in threads that
+  // Schedule() and StartThread() run: for engines with threads of their own.
+  class BackgroundScope {
+   public:
+    BackgroundScope();
+    ~BackgroundScope();
+    BackgroundScope(const BackgroundScope&) = delete;
+    BackgroundScope& operator=(const BackgroundScope&) = delete;
+
+   private:
+    const bool outer_;
+  };
+
   // An engine that gives so much at once has gathered it itself; what flushes
   // write, block by block, gathers to the unit in which PCP compacts.
   static constexpr uint64_t kDirectAppendBytes = 16 << 10;

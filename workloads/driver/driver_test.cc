@@ -226,19 +226,20 @@ TEST_F(DriverTest, WritesLatenciesAndTimeline) {
   std::istringstream timeline(ReadText(out_ + "/timeline.csv"));
   std::string line;
   std::getline(timeline, line);
-  EXPECT_EQ(line,
-            "phase,time_s,operations,reads,writes,scans,mean_latency_us,"
-            "mean_read_latency_us,mean_write_latency_us,max_latency_us,"
-            "block_cache_hits,block_cache_misses,stall_us,live_bytes,"
-            "frozen_bytes,slice_bytes,pinned_bytes,pending_bytes,"
-            "obsolete_bytes,device_read_bytes,device_write_bytes,"
-            "device_queue_us,cache_invalidated_blocks,buffer_bytes");
+  EXPECT_EQ(
+      line,
+      "phase,time_s,operations,reads,writes,scans,mean_latency_us,"
+      "mean_read_latency_us,mean_write_latency_us,max_latency_us,"
+      "block_cache_hits,block_cache_misses,stall_us,live_bytes,"
+      "frozen_bytes,slice_bytes,pinned_bytes,pending_bytes,"
+      "obsolete_bytes,device_read_bytes,device_write_bytes,"
+      "device_queue_us,cache_invalidated_blocks,buffer_bytes,level_files");
   std::map<std::string, long> operations, written;
   while (std::getline(timeline, line)) {
     std::vector<std::string> cells;
     std::istringstream row(line);
     for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-    ASSERT_EQ(std::count(line.begin(), line.end(), ','), 23) << line;
+    ASSERT_EQ(std::count(line.begin(), line.end(), ','), 24) << line;
     operations[cells[0]] += std::stol(cells[2]);
     EXPECT_EQ(std::stol(cells[2]),
               std::stol(cells[3]) + std::stol(cells[4]) + std::stol(cells[5]));

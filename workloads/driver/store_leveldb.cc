@@ -20,7 +20,7 @@ leveldb::Slice ToSlice(std::string_view text) {
 class LevelDbStore : public Store {
  public:
   LevelDbStore(std::string path, DeviceEnv* env)
-      : path_(std::move(path)), env_(env), options_(env) {}
+      : path_(std::move(path)), env_(env), options_(EngineOptions::New(env)) {}
 
   Status SetOptions(const std::map<std::string, std::string>& options,
                     const std::string& event_log_path,
@@ -44,7 +44,7 @@ class LevelDbStore : public Store {
 
   const std::string path_;
   DeviceEnv* const env_;
-  EngineOptions options_;
+  const std::unique_ptr<EngineOptions> options_;
   std::unique_ptr<leveldb::DB> db_;
 };
 
@@ -53,22 +53,21 @@ Status LevelDbStore::SetOptions(
     const std::string& event_log_path, const std::string& where) {
   std::string error;
   for (const auto& [name, value] : options) {
-    if (!options_.Set(name, value, &error)) {
+    if (!options_->Set(name, value, &error)) {
       return Status::BadInput(where + ": engine.options." + name, error,
                               "correct the options of this engine");
     }
   }
   if (!event_log_path.empty()) {
     // Engines without an event log do not know the option.
-    options_.Set("event_log_path", event_log_path, &error);
+    options_->Set("event_log_path", event_log_path, &error);
   }
   return Status::OK();
 }
 
 Status LevelDbStore::Open() {
   leveldb::DB* db = nullptr;
-  const leveldb::Status s =
-      leveldb::DB::Open(options_.ForOpening(), path_, &db);
+  const leveldb::Status s = options_->Open(path_, &db);
   db_.reset(db);
   return ToStatus(s);
 }

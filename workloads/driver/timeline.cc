@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <initializer_list>
 #include <numeric>
 #include <utility>
 
@@ -16,7 +15,7 @@ constexpr const char* kColumns =
     "block_cache_hits,block_cache_misses,stall_us,live_bytes,frozen_bytes,"
     "slice_bytes,pinned_bytes,pending_bytes,obsolete_bytes,device_read_bytes,"
     "device_write_bytes,device_queue_us,cache_invalidated_blocks,"
-    "buffer_bytes\n";
+    "buffer_bytes,level_files\n";
 
 // A cell is empty where there is no number: no operation, no such counter.
 std::string MeanUs(uint64_t latency_ns, uint64_t operations) {
@@ -29,15 +28,11 @@ std::string MeanUs(uint64_t latency_ns, uint64_t operations) {
 std::string Cell(int64_t value) { return "," + std::to_string(value); }
 
 std::string CounterCell(const Counters& earlier, const Counters& later,
-                        std::initializer_list<const char*> names) {
-  int64_t sum = 0;
-  for (const char* name : names) {
-    const auto after = later.find(name);
-    if (after == later.end()) return ",";
-    const auto before = earlier.find(name);
-    sum += after->second - (before == earlier.end() ? 0 : before->second);
-  }
-  return Cell(sum);
+                        const char* name) {
+  const auto after = later.find(name);
+  if (after == later.end()) return ",";
+  const auto before = earlier.find(name);
+  return Cell(after->second - (before == earlier.end() ? 0 : before->second));
 }
 
 // Reading the space takes time per file, so it is read less often than the
@@ -48,6 +43,17 @@ std::string SpaceCell(const EngineState& state, const char* name) {
   const auto bytes = state.space.find(name);
   if (bytes == state.space.end() || !bytes->is_number_integer()) return ",";
   return Cell(bytes->get<int64_t>());
+}
+
+// The files of each level down to the last that has any, as "4 9 71".
+std::string FilesCell(const EngineState& state) {
+  std::string files, cell;
+  for (const auto& level : state.levels) {
+    const auto count = level.value("files", int64_t{0});
+    files += (files.empty() ? "" : " ") + std::to_string(count);
+    if (count > 0) cell = files;
+  }
+  return "," + cell;
 }
 
 int64_t NowNs() { return Clock::Monotonic()->NowNs(); }
@@ -143,11 +149,9 @@ void Timeline::AppendRow(const std::string& phase, int64_t phase_start_ns,
           MeanUs(latency_ns[read], operations[read]) +
           MeanUs(latency_ns[write], operations[write]) +
           MeanUs(progress_->TakeMaxLatencyNs(), all_operations > 0 ? 1 : 0);
-  csv_ +=
-      CounterCell(earlier.engine, later.engine, {"block_cache_hits"}) +
-      CounterCell(earlier.engine, later.engine, {"block_cache_misses"}) +
-      CounterCell(earlier.engine, later.engine,
-                  {"stall_slowdown_us", "stall_memtable_us", "stall_l0_us"});
+  csv_ += CounterCell(earlier.engine, later.engine, "block_cache_hits") +
+          CounterCell(earlier.engine, later.engine, "block_cache_misses") +
+          CounterCell(earlier.engine, later.engine, "stall_us");
   for (const char* name : {"live_bytes", "frozen_bytes", "slice_bytes",
                            "pinned_bytes", "pending_bytes", "obsolete_bytes"}) {
     csv_ += SpaceCell(state, name);
@@ -156,8 +160,8 @@ void Timeline::AppendRow(const std::string& phase, int64_t phase_start_ns,
       Cell(later.device_read_bytes - earlier.device_read_bytes) +
       Cell(later.device_write_bytes - earlier.device_write_bytes) +
       Cell(env_->QueueUs()) +
-      CounterCell(earlier.engine, later.engine, {"cache_invalidated_blocks"}) +
-      SpaceCell(state, "buffer_bytes") + "\n";
+      CounterCell(earlier.engine, later.engine, "cache_invalidated_blocks") +
+      SpaceCell(state, "buffer_bytes") + FilesCell(state) + "\n";
 }
 
 }  // namespace recompact

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from recompact.claims.checks import AnyCheck
 from recompact.claims.judgement import Rules
@@ -41,8 +41,6 @@ class Claim(Declaration):
         quant, qual or derived.
     note : str
         What to keep in mind.
-    needs : tuple of str, optional
-        Engine ids without which the claim cannot be checked.
     check : tuple of Check
         How it is measured: one check, or several that must all hold.
     """
@@ -56,19 +54,12 @@ class Claim(Declaration):
     proposed_check: str
     kind: Literal["quant", "qual", "derived"]
     note: str = ""
-    needs: tuple[str, ...] = ()
-    check: tuple[AnyCheck, ...] = ()
+    check: tuple[AnyCheck, ...] = Field(min_length=1)
 
     @field_validator("check", mode="before")
     @classmethod
     def _one_check_is_a_list_of_one(cls, value: Any) -> Any:
         return [value] if isinstance(value, dict) else value
-
-    @model_validator(mode="after")
-    def _needs_or_check(self) -> Self:
-        if bool(self.needs) == bool(self.check):
-            raise ValueError(f"{self.id} must have either needs or check")
-        return self
 
 
 class Claims(Declaration):

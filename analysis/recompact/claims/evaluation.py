@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 
 import pandas as pd
@@ -26,9 +25,7 @@ WEAKEST_FIRST = (
 )
 
 
-def evaluate(
-    results_dir: Path, out_csv: Path, *, claims_path: Path, engines: Collection[str]
-) -> None:
+def evaluate(results_dir: Path, out_csv: Path, *, claims_path: Path) -> None:
     """Write a verdict on every claim.
 
     Parameters
@@ -39,8 +36,6 @@ def evaluate(
         The table to write, one row per claim in declared order, columns `CLAIM_COLUMNS`.
     claims_path : Path
         claims.yaml.
-    engines : collection of str
-        Ids of the engines that this version has.
 
     Raises
     ------
@@ -49,16 +44,16 @@ def evaluate(
     TableError
         If there are no tables.
     """
-    frame = claims_table(load_claims(claims_path), Results.load(results_dir), engines)
+    frame = claims_table(load_claims(claims_path), Results.load(results_dir))
     out_csv.parent.mkdir(parents=True, exist_ok=True)
     tables.write(frame, out_csv)
 
 
-def claims_table(claims: Claims, results: Results, engines: Collection[str]) -> pd.DataFrame:
+def claims_table(claims: Claims, results: Results) -> pd.DataFrame:
     """Judge every claim; see `evaluate`."""
     rows = []
     for claim in claims.claims:
-        measured, verdict, reason = _judge_claim(claim, claims, results, engines)
+        measured, verdict, reason = _judge_claim(claim, claims, results)
         rows.append(
             {
                 "id": claim.id,
@@ -75,17 +70,8 @@ def claims_table(claims: Claims, results: Results, engines: Collection[str]) -> 
 
 
 def _judge_claim(
-    claim: Claim, claims: Claims, results: Results, engines: Collection[str]
+    claim: Claim, claims: Claims, results: Results
 ) -> tuple[Estimate | None, Verdict, str]:
-    if not claim.check:
-        absent = [engine for engine in claim.needs if engine not in engines]
-        if absent:
-            return (
-                None,
-                Verdict.NOT_RUN,
-                f"needs engine {', '.join(absent)}, which this version does not have",
-            )
-        return None, Verdict.NOT_RUN, "its engines are here, but claims.yaml has no check for it"
     judged = []
     for check in claim.check:
         try:

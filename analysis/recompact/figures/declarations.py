@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from recompact.declarations import Declaration, DeclarationError, check_declared, load
 from recompact.metrics import MetricName
 
-Unit = Literal["1", "ops/s", "1/s", "us", "ms", "s", "MB/s", "KiB", "GiB"]
+Unit = Literal["1", "ops/s", "1/s", "us", "ms", "s", "MB/s", "KiB", "MiB", "GiB"]
 
 
 @dataclass(frozen=True)

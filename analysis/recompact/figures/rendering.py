@@ -15,6 +15,7 @@ from recompact import tables
 from recompact.declarations import DeclarationError
 from recompact.figures.breakdown import stage_breakdown, step_breakdown
 from recompact.figures.cache import cache_over_time
+from recompact.figures.compactions import compaction_sizes
 from recompact.figures.data import DATA_COLUMNS, Drawing
 from recompact.figures.declarations import EngineStyle, Figure, load_figures
 from recompact.figures.dlsm_models import bytes_by_level, update_rates
@@ -34,6 +35,7 @@ from recompact.figures.sweeps import (
     lines_over_sweep,
     scale_models,
 )
+from recompact.figures.throughput import throughput_over_time
 from recompact.results import MissingCell, NotPermitted, Results
 
 FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], Drawing]] = {
@@ -45,6 +47,7 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         bytes_by_level,
         cache_over_time,
         compaction_bytes_by_level,
+        compaction_sizes,
         latency_over_time,
         latency_percentiles,
         ldc_equations,
@@ -58,6 +61,7 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         space_over_time,
         stage_breakdown,
         step_breakdown,
+        throughput_over_time,
         time_by_module,
         update_rates,
     )

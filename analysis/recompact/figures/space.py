@@ -12,6 +12,7 @@ from recompact.figures.declarations import EngineStyle, Figure
 from recompact.results import Results
 
 GIBIBYTE = 2.0**30
+PANELS_OF_A_ROW = 4
 PARTS = {
     "in levels": "#a1c9f4",
     "frozen, in slices": "#8de5a1",
@@ -37,7 +38,12 @@ def space_over_time(
     timeline = _parts(timeline[timeline.phase == "run"].fillna(absent))
     present = [name for name in PARTS if (timeline[name] > 0).any()]
     engines = [name for name in styles if name in set(timeline.engine)]
-    figure, panels = style.new_figure(len(engines), width=3.6 * len(engines))
+    columns = min(len(engines), PANELS_OF_A_ROW)
+    count = -(-len(engines) // columns)
+    figure, panels = style.new_figure(columns, count, width=3.6 * columns, height=3.6 * count)
+    for axes in panels[len(engines) :]:
+        axes.remove()
+    panels = panels[: len(engines)]
     frames = []
     for axes, engine in zip(panels, engines, strict=True):
         parts = timeline[timeline.engine == engine]
@@ -60,7 +66,8 @@ def space_over_time(
     top = max(axes.get_ylim()[1] for axes in panels)
     for axes in panels:
         axes.set_ylim(0, top * 1.3)
-    panels[0].set_ylabel("tables (GiB)")
+    for axes in panels[::columns]:
+        axes.set_ylabel("tables (GiB)")
     panels[0].legend(loc="upper left")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, rows.combine(frames))

@@ -130,9 +130,11 @@ def bars_by_engine(
         here = here.assign(x=[names.index(str(x)) for x in here.x])
         engines = [name for name in styles if name in set(here.engine.dropna())]
         width = 0.8 / len(engines)
-        for place, engine in enumerate(engines):
+        shifts = {
+            engine: (place - (len(engines) - 1) / 2) * width for place, engine in enumerate(engines)
+        }
+        for engine, shift in shifts.items():
             one = here[here.engine == engine]
-            shift = (place - (len(engines) - 1) / 2) * width
             look = styles[engine]
             draw_bars(
                 axes, one.assign(x=one.x + shift), width=width, label=look.label, colour=look.colour
@@ -140,7 +142,9 @@ def bars_by_engine(
         _draw_neutral(axes, declared)
         paper = here[here.source == rows.PAPER]
         if not paper.empty:
-            style.draw_paper(axes, list(paper.x), list(paper.value), label="paper")
+            # A ratio is of the paper's own engine.
+            shift = shifts.get(entry.paper.lower(), 0.0) if declared.over is not None else 0.0
+            style.draw_paper(axes, list(paper.x + shift), list(paper.value), label="paper")
             axes.legend(
                 [axes.collections[-1]], ["paper"], loc="lower right", bbox_to_anchor=(1, 1.0)
             )
@@ -149,12 +153,18 @@ def bars_by_engine(
         axes.grid(axis="x", visible=False)
         axes.set_xlabel(sweep.label)
         axes.set_ylabel(_axis_label(declared.label, declared.unit))
-    # Every panel has the engines of the first, or all but one of them.
-    handles, labels = panels[0].get_legend_handles_labels()
+    # Not every panel has every engine.
+    shown = {
+        label: handle
+        for axes in panels
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
     if len(panels) == 1:
-        panels[0].legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
+        panels[0].legend(
+            list(shown.values()), list(shown), loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2
+        )
     else:
-        figure.legend(handles, labels, loc="outside right center")
+        figure.legend(list(shown.values()), list(shown), loc="outside right center")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
 

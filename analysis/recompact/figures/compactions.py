@@ -1,0 +1,68 @@
+"""How much one compaction moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from recompact.figures import data as rows
+from recompact.figures import style
+from recompact.figures.declarations import EngineStyle, Figure
+from recompact.level_traffic import TYPES
+from recompact.results import MissingCell, Results
+
+MEBIBYTE = 2.0**20
+PERCENTS = (10, 50, 90)
+
+
+def compaction_sizes(
+    results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
+) -> rows.Drawing:
+    """Draw what one compaction reads and writes, by the level that it writes into.
+
+    A bar reaches from the tenth to the ninetieth percentile of a run's compactions of one reason,
+    a dot stands at their median; each is of the first repetition. Sizes are those of the paper's
+    scale.
+    """
+    (experiment,) = entry.experiments
+    events = results.rows("compactions", experiment)
+    events = events[events.type.isin(TYPES)]
+    if events.empty:
+        raise MissingCell(f"experiment {experiment} has no compaction")
+    unit = events.scale_factor / MEBIBYTE
+    for percent in PERCENTS:
+        events = events.assign(**{f"p{percent}": events[f"total_bytes_p{percent}"] * unit})
+    engines = [name for name in styles if name in set(events.engine)]
+    figure, panels = style.new_figure(len(engines), width=3.6 * len(engines))
+    frames = []
+    for axes, engine in zip(panels, engines, strict=True):
+        mine = events[events.engine == engine]
+        for percent in PERCENTS:
+            one = mine.assign(
+                panel=engine,
+                series=mine.reason + f", P{percent}",
+                source=rows.RUN,
+                unit="MiB",
+                x=mine.level,
+                value=mine[f"p{percent}"],
+            )
+            frames.append(one.reindex(columns=rows.DATA_COLUMNS))
+        first = mine[mine.repetition == mine.repetition.min()]
+        reasons = sorted(first.reason.unique())
+        for place, reason in enumerate(reasons):
+            here = first[first.reason == reason]
+            x = here.level + (place - (len(reasons) - 1) / 2) * 0.2
+            colour = style.PALETTE[place]
+            axes.vlines(x, here.p10, here.p90, color=colour, linewidth=2)
+            axes.plot(x, here.p50, "o", color=colour, label=f"{reason} ({here['count'].sum():g})")
+        axes.set_yscale("log")
+        axes.set_title(styles[engine].label)
+        axes.set_xlabel("into level")
+        axes.set_xticks(sorted(first.level.unique()))
+        axes.legend(loc="upper left")
+    bottom = min(axes.get_ylim()[0] for axes in panels)
+    top = max(axes.get_ylim()[1] for axes in panels)
+    for axes in panels:
+        axes.set_ylim(bottom, top * 4)
+    panels[0].set_ylabel("read and written by one (MiB)")
+    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+    return rows.Drawing(figure, rows.combine(frames))
