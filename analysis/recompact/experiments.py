@@ -75,10 +75,12 @@ RocksDbName = Literal[
     "compaction_readahead_size",
     "compaction_style",
     "compression_per_level",
+    "hard_pending_compaction_bytes_limit",
     "level_compaction_dynamic_level_bytes",
     "max_background_jobs",
     "max_write_buffer_number",
     "prefix_extractor",
+    "soft_pending_compaction_bytes_limit",
 ]
 OptionName = CommonName | LevelDbName | RocksDbName
 OPTIONS_OF = {

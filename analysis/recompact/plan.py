@@ -83,7 +83,7 @@ class Sources:
         patterns = ["upstream.yaml", "CMakeLists.txt", "seams/*"]
         patterns += ["patches/*"] if entry.tree == "patched" else ["pristine/*.cc"]
         if entry.family != "leveldb":
-            patterns.append(f"{entry.family}/*")
+            patterns += [f"{entry.family}/*.h", f"{entry.family}/*.cc"]
         return hash_files(folder, (*patterns, *entry.sources))
 
     @property

@@ -57,6 +57,7 @@ OWN_NOISE_EXPERIMENTS = (
     *("scp_noise", "pcp_noise"),
     *("two_phase_noise", "dlsm_noise", "stepped_merge_noise"),
     *("two_phase_pause_noise", "dlsm_pause_noise"),
+    *("rocksdb_leveled_noise", "rocksdb_universal_noise"),
 )
 # A run's metric is taken from the first that has it; in experiments of one engine, from the first
 # that any of its runs has, so that pairs of one kind make its floor.
@@ -661,16 +662,17 @@ def space_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
     """Yield what tables take at most over a phase, and how much of it in frozen tables (LDC III-D).
 
     ``space_peak_bytes`` is what a device must hold: every table, those that a compaction is
-    writing or that wait to be deleted included; ``space_overhead_max`` is at most how often it
-    holds what is live. ``useless_share_max`` counts of the frozen bytes
-    only those outside of every slice: merged already, but in tables with slices that are still
-    needed. Shares are of all live table bytes. Engines without seams have none of the three,
-    engines without frozen tables no share.
+    writing or that wait to be deleted included; ``space_mean_bytes`` is its mean over the
+    intervals, and ``space_overhead_max`` at most how often it holds what is live.
+    ``useless_share_max`` counts of the frozen bytes only those outside of every slice: merged
+    already, but in tables with slices that are still needed. Shares are of all live table bytes.
+    Engines without seams have none of these, engines without frozen tables no share.
     """
     tables = intervals[intervals.live_bytes > 0]
     if not tables.empty:
         held = tables[list(TABLE_SPACE)].sum(axis=1)
         yield "space_peak_bytes", float(held.max())
+        yield "space_mean_bytes", float(held.mean())
         yield "space_overhead_max", float((held / tables.live_bytes).max())
     frozen = tables[tables.frozen_bytes > 0]
     if not frozen.empty:
@@ -679,16 +681,22 @@ def space_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
         yield "useless_share_max", float((useless / frozen.live_bytes).max())
 
 
-def run_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
-    """Yield how many tables level 0 has at most over a phase, and how many sorted runs the tree.
+def files_of_levels(text: str) -> list[int]:
+    """Read how many tables each level has, from level 0 on, as the timeline tells: "4 9 71"."""
+    return [int(files) for files in text.split()]
 
-    Sorted runs are the tables of level 0 and the levels below it that have any.
-    """
-    levels = [[int(files) for files in text.split()] for text in intervals.level_files.dropna()]
-    if any(levels):
-        filled = [files for files in levels if files]
-        yield "level_0_files_max", max(files[0] for files in filled)
-        yield "sorted_runs_max", max(files[0] + sum(n > 0 for n in files[1:]) for files in filled)
+
+def sorted_runs(files: Sequence[int]) -> int:
+    """Count the tables of level 0 and the levels below it that have any."""
+    return files[0] + sum(count > 0 for count in files[1:])
+
+
+def run_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yield how many tables level 0 has at most over a phase, and how many sorted runs the tree."""
+    levels = [files_of_levels(text) for text in intervals.level_files.dropna()]
+    if levels:
+        yield "level_0_files_max", max(files[0] for files in levels)
+        yield "sorted_runs_max", max(sorted_runs(files) for files in levels)
 
 
 def low_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:

@@ -21,7 +21,7 @@ def compaction_sizes(
 
     A bar reaches from the tenth to the ninetieth percentile of a run's compactions of one reason,
     a dot stands at their median; each is of the first repetition. Sizes are those of the paper's
-    scale.
+    scale. An engine that only moves tables has an empty panel that says so.
     """
     (experiment,) = entry.experiments
     events = results.rows("compactions", experiment)
@@ -31,11 +31,19 @@ def compaction_sizes(
     unit = events.scale_factor / MEBIBYTE
     for percent in PERCENTS:
         events = events.assign(**{f"p{percent}": events[f"total_bytes_p{percent}"] * unit})
-    engines = [name for name in styles if name in set(events.engine)]
+    measured = set(results.rows("runs", experiment).engine)
+    engines = [name for name in styles if name in measured]
     figure, panels = style.new_figure(len(engines), width=3.6 * len(engines))
     frames = []
     for axes, engine in zip(panels, engines, strict=True):
+        axes.set_yscale("log")
+        axes.set_title(styles[engine].label)
+        axes.set_xlabel("into level")
         mine = events[events.engine == engine]
+        if mine.empty:
+            axes.set_xticks([])
+            axes.text(0.5, 0.5, "no compaction", transform=axes.transAxes, ha="center")
+            continue
         for percent in PERCENTS:
             one = mine.assign(
                 panel=engine,
@@ -54,15 +62,11 @@ def compaction_sizes(
             colour = style.PALETTE[place]
             axes.vlines(x, here.p10, here.p90, color=colour, linewidth=2)
             axes.plot(x, here.p50, "o", color=colour, label=f"{reason} ({here['count'].sum():g})")
-        axes.set_yscale("log")
-        axes.set_title(styles[engine].label)
-        axes.set_xlabel("into level")
         axes.set_xticks(sorted(first.level.unique()))
         axes.legend(loc="upper left")
-    bottom = min(axes.get_ylim()[0] for axes in panels)
-    top = max(axes.get_ylim()[1] for axes in panels)
+    drawn = [axes.get_ylim() for axes in panels if axes.has_data()]
     for axes in panels:
-        axes.set_ylim(bottom, top * 4)
+        axes.set_ylim(min(bottom for bottom, _ in drawn), max(top for _, top in drawn) * 4)
     panels[0].set_ylabel("read and written by one (MiB)")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, rows.combine(frames))

@@ -35,7 +35,7 @@ from recompact.figures.sweeps import (
     lines_over_sweep,
     scale_models,
 )
-from recompact.figures.throughput import throughput_over_time
+from recompact.figures.throughput import levels_over_time, throughput_over_time
 from recompact.results import MissingCell, NotPermitted, Results
 
 FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], Drawing]] = {
@@ -51,6 +51,7 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         latency_over_time,
         latency_percentiles,
         ldc_equations,
+        levels_over_time,
         ldc_theorems,
         lines_over_sweep,
         noise_ratios,
