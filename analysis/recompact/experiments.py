@@ -316,6 +316,7 @@ class Experiment(Declaration):
     processors: int | None = Field(default=None, ge=1)
     options: dict[OptionName, Scalar | FromSweep] = {}
     scaled_options: dict[OptionName, int] = {}
+    run_options: dict[OptionName, Scalar | FromSweep] = {}
     timeline_interval_ms: int = Field(default=1000, ge=1)  # LDC Fig. 1 shows means per second
     key_order: Literal["hashed", "ordered"] = "hashed"
     upstream_defaults: bool = False
@@ -348,7 +349,7 @@ class Experiment(Declaration):
     @property
     def from_sweep(self) -> tuple[FromSweep, ...]:
         """What the experiment and its phases take from the sweep."""
-        own = (self.members, self.scale_factor, *self.options.values())
+        own = (self.members, self.scale_factor, *self.options.values(), *self.run_options.values())
         streams = (stream for phase in self.all_phases for stream in phase.streams)
         of_streams = (value for stream in streams for value in stream.from_sweep)
         return (*(value for value in own if isinstance(value, FromSweep)), *of_streams)

@@ -354,6 +354,9 @@ class _Planner:
         if experiment.processors is not None:
             base["processors"] = experiment.processors
         prepared = self._prepared(experiment, base, point, repetition)
+        if experiment.run_options:
+            options = base["engine"]["options"] | _resolved(experiment.run_options, point)
+            base["engine"] = base["engine"] | {"options": options}
         phases, traces = self._phases(experiment, experiment.phases, point, repetition)
         device = self.declarations.devices[experiment.device].parameters
         if experiment.page_cache_bytes is not None:
@@ -481,8 +484,7 @@ class _Planner:
         options |= entry.options
         for name, size in experiment.scaled_options.items():
             options[name] = max(1, round(size / factor))
-        for name, value in experiment.options.items():
-            options[name] = _resolve(value, point) if isinstance(value, FromSweep) else value
+        options |= _resolved(experiment.options, point)
         if engine in self.declarations.variants:
             variant = self.declarations.variants[engine]
             options |= variant.options
@@ -549,6 +551,12 @@ class _Planner:
         kind = "load" if workload["distribution"] == "sequential" else "run"
         trace = digest({"workload": workload, "seed": seed, "ycsb": self.sources.ycsb})
         return self.plan.traces.setdefault(trace, Trace(trace, workload, kind, seed))
+
+
+def _resolved(
+    options: Mapping[OptionName, Scalar | FromSweep], point: Point
+) -> dict[OptionName, Scalar]:
+    return {name: _resolve(value, point) for name, value in options.items()}
 
 
 def _resolve(value: Scalar | FromSweep, point: Point) -> Scalar:

@@ -58,6 +58,7 @@ OWN_NOISE_EXPERIMENTS = (
     *("two_phase_noise", "dlsm_noise", "stepped_merge_noise"),
     *("two_phase_pause_noise", "dlsm_pause_noise"),
     *("rocksdb_leveled_noise", "rocksdb_universal_noise"),
+    *("rocksdb_leveled_read_noise", "rocksdb_universal_read_noise"),
 )
 # A run's metric is taken from the first that has it; in experiments of one engine, from the first
 # that any of its runs has, so that pairs of one kind make its floor.

@@ -399,26 +399,43 @@ class Campaign:
 
     def _qacp_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield RocksDB's experiments."""
+        device = "sata_ssd_860"
         both = ("rocksdb_leveled", "rocksdb_universal")
-        for name, workload, engines in (
-            ("qacp_random", "QACP-FILLRANDOM", both),
-            ("qacp_sequential", "QACP-FILLSEQ", tuple(QACP_COSTS)),
-            ("qacp_range", "QACP-SEEKRANDOM", both),
-            ("qacp_point", "QACP-READRANDOM", both),
-            ("qacp_point_behind", "QACP-READRANDOM", both),
+        fill, seek, get = "QACP-FILLRANDOM", "QACP-SEEKRANDOM", "QACP-READRANDOM"
+        for name, workloads, key, values in (
+            ("qacp_random", [fill], None, ()),
+            ("qacp_values", [fill], "value_bytes", (100, 1024)),
+            ("qacp_sequential", ["QACP-FILLSEQ"], None, ()),
+            ("qacp_range", [seek], None, ()),
+            ("qacp_point", [get], None, ()),
+            ("qacp_point_behind", [get], None, ()),
+            ("qacp_direct", [seek, get], None, ()),
+            ("qacp_index", [seek, get], "max_open_files", (20, 50000)),
+            ("qacp_prefix", [seek, get], "prefix_extractor", ("nullptr", "fixed:8")),
         ):
-            for engine in engines:
-                writes = name in ("qacp_random", "qacp_sequential")
-                run = self._qacp_phase(engine, writes=writes, ascending="FILLSEQ" in workload)
-                phases = [run]
-                if name == "qacp_range":
-                    run["latency_us"]["scan"] = run["latency_us"].pop("read")
-                    phases = [run | {"_means": {}}]
-                elif writes:
-                    phases.append(self._settle(run))
-                elif name == "qacp_point_behind":
+            engines = tuple(QACP_COSTS) if name == "qacp_sequential" else both
+            swept = [{key: value} for value in values] if key else [{}]
+            for workload, value, engine in itertools.product(workloads, swept, engines):
+                phases = self._qacp_phases(engine, workload)
+                if name == "qacp_point_behind":
                     phases.insert(0, self._qacp_phase(engine, writes=True) | {"name": "load"})
-                yield name, {"workload": workload}, engine, "sata_ssd_860", phases
+                yield name, {"workload": workload} | value, engine, device, phases
+        for engine, copy in itertools.product(both, (1, 2)):
+            writes = self._qacp_phases(engine, fill)
+            yield f"{engine}_noise", {"copy": copy}, engine, device, writes
+            (gets,), (seeks,) = (self._qacp_phases(engine, workload) for workload in (get, seek))
+            reads = [gets | {"name": "read"}, seeks | {"name": "ranges"}]
+            yield f"{engine}_read_noise", {"copy": copy}, engine, device, reads
+
+    def _qacp_phases(self, engine: str, workload: str) -> list[dict[str, Any]]:
+        writes = "FILL" in workload
+        run = self._qacp_phase(engine, writes=writes, ascending="FILLSEQ" in workload)
+        if writes:
+            return [run, self._settle(run)]
+        if "SEEK" in workload:
+            run["latency_us"]["scan"] = run["latency_us"].pop("read")
+            return [run | {"_means": {}}]
+        return [run]
 
     def _qacp_phase(self, engine: str, *, writes: bool, ascending: bool = False) -> dict[str, Any]:
         random, sequential, compactions, puts, gets, blocks, files, low = QACP_COSTS[engine]

@@ -222,12 +222,13 @@ def test_the_largest_space_holds_tables_that_are_written_or_wait_to_be_deleted()
     )
     assert dict(tables.space_metrics(intervals)) == {
         "space_peak_bytes": 320,
+        "space_mean_bytes": 245,
         "space_overhead_max": 1.6,
         "frozen_share_max": 0.4,
         "useless_share_max": 0.25,
     }
     only = dict(tables.space_metrics(intervals.head(1)))
-    assert only == {"space_peak_bytes": 110, "space_overhead_max": 1.1}
+    assert only == {"space_peak_bytes": 110, "space_mean_bytes": 110, "space_overhead_max": 1.1}
     assert not dict(tables.space_metrics(intervals.assign(live_bytes=float("nan"))))
 
 

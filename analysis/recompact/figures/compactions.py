@@ -12,6 +12,7 @@ from recompact.results import MissingCell, Results
 
 MEBIBYTE = 2.0**20
 PERCENTS = (10, 50, 90)
+PANELS_OF_A_ROW = 2
 
 
 def compaction_sizes(
@@ -33,7 +34,7 @@ def compaction_sizes(
         events = events.assign(**{f"p{percent}": events[f"total_bytes_p{percent}"] * unit})
     measured = set(results.rows("runs", experiment).engine)
     engines = [name for name in styles if name in measured]
-    figure, panels = style.new_figure(len(engines), width=3.6 * len(engines))
+    figure, panels = style.new_grid(len(engines), PANELS_OF_A_ROW, height=3.0)
     frames = []
     for axes, engine in zip(panels, engines, strict=True):
         axes.set_yscale("log")
@@ -67,6 +68,7 @@ def compaction_sizes(
     drawn = [axes.get_ylim() for axes in panels if axes.has_data()]
     for axes in panels:
         axes.set_ylim(min(bottom for bottom, _ in drawn), max(top for _, top in drawn) * 4)
-    panels[0].set_ylabel("read and written by one (MiB)")
+    for axes in panels[::PANELS_OF_A_ROW]:
+        axes.set_ylabel("read and written by one (MiB)")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, rows.combine(frames))

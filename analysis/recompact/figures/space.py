@@ -38,12 +38,7 @@ def space_over_time(
     timeline = _parts(timeline[timeline.phase == "run"].fillna(absent))
     present = [name for name in PARTS if (timeline[name] > 0).any()]
     engines = [name for name in styles if name in set(timeline.engine)]
-    columns = min(len(engines), PANELS_OF_A_ROW)
-    count = -(-len(engines) // columns)
-    figure, panels = style.new_figure(columns, count, width=3.6 * columns, height=3.6 * count)
-    for axes in panels[len(engines) :]:
-        axes.remove()
-    panels = panels[: len(engines)]
+    figure, panels = style.new_grid(len(engines), PANELS_OF_A_ROW)
     frames = []
     for axes, engine in zip(panels, engines, strict=True):
         parts = timeline[timeline.engine == engine]
@@ -66,7 +61,7 @@ def space_over_time(
     top = max(axes.get_ylim()[1] for axes in panels)
     for axes in panels:
         axes.set_ylim(0, top * 1.3)
-    for axes in panels[::columns]:
+    for axes in panels[::PANELS_OF_A_ROW]:
         axes.set_ylabel("tables (GiB)")
     panels[0].legend(loc="upper left")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))

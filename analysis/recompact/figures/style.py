@@ -55,6 +55,18 @@ def new_figure(
     return figure, list(axes.flat)
 
 
+def new_grid(
+    count: int, columns: int, *, width: float = 3.6, height: float = 3.6
+) -> tuple[matplotlib.figure.Figure, list[matplotlib.axes.Axes]]:
+    """Make a figure of so many panels, at most so many in a row; sizes of one in inches."""
+    columns = min(count, columns)
+    rows = -(-count // columns)
+    figure, panels = new_figure(columns, rows, width=width * columns, height=height * rows)
+    for axes in panels[count:]:
+        axes.remove()
+    return figure, panels[:count]
+
+
 def finish(figure: matplotlib.figure.Figure, title: str, stamp: Stamp) -> None:
     """Put the title above and the stamp, in small print, below."""
     figure.suptitle(title)
