@@ -392,6 +392,16 @@ def test_an_engine_is_left_out_where_it_would_not_take_a_size() -> None:
     )
 
 
+def test_options_of_runs_alone_leave_the_database_that_they_start_from_as_it_is() -> None:
+    plan = make(Declarations(ROOT), "small", ["qacp_index"])
+    first = [p for p in plan.points if (p["engine"], p["repetition"]) == ("rocksdb_leveled", 1)]
+    runs = [plan.runs[point["run"]] for point in first]
+    assert {run.spec["engine"]["options"]["max_open_files"] for run in runs} == {20, 50000}
+    (prepared,) = {run.start_from for run in runs}
+    assert prepared is not None
+    assert plan.runs[prepared].spec["engine"]["options"]["max_open_files"] == 50000
+
+
 def test_an_experiment_can_be_sized_apart_from_its_paper() -> None:
     plan = make(Declarations(ROOT), "small", ["ldc_latency", "ldc_skew"])
     factors = {p["experiment"]: p["factor"] for p in plan.points}
