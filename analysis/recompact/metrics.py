@@ -46,7 +46,7 @@ ENGINE_COUNTERS = (
     *("compaction_block_reads", "compaction_block_read_bytes", "table_opens"),
     *("bloom_checks", "bloom_negatives", "bloom_positives", "bloom_false_positives"),
     *("stall_slowdown_us", "stall_slowdown_count", "stall_memtable_us", "stall_memtable_count"),
-    *("stall_l0_us", "stall_l0_count", "stall_us"),
+    *("stall_l0_us", "stall_l0_count", "stall_stop_count", "stall_us"),
     *("buffer_swap_count", "buffer_trimmed_tables", "buffer_fallbacks", "gets_from_buffer"),
     *("cache_invalidated_blocks", "scan_count", "scan_tables"),
 )

@@ -116,7 +116,7 @@ def test_all_repetitions_and_the_papers_numbers_are_in_the_data(drawings, figure
     assert list(data.columns) == DATA_COLUMNS
     medians = data[data.source == MEDIAN]
     pairs = ("RC-NOISE", "PCP-NOISE", "DLSM-NOISE")
-    over_time = ("space_over_time", "throughput_over_time")
+    over_time = ("space_over_time", "throughput_over_time", "levels_over_time")
     if (
         figure not in pairs
         and entry.function not in over_time

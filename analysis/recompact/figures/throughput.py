@@ -65,13 +65,14 @@ def levels_over_time(
 ) -> rows.Drawing:
     """Draw the sorted runs of the tree and the tables of level 0 over time, a panel per engine.
 
-    Of the first repetition. Dashed lines stand at the numbers of tables in level 0 (of universal
-    compaction: of runs) with which a compaction begins, and writes are slowed down or stopped.
+    The first repetition is drawn. Dashed lines stand at the numbers of tables in level 0 (of
+    universal compaction: of runs) with which a compaction begins, and writes are slowed down or
+    stopped.
     """
     (experiment,) = entry.experiments
     timeline = results.rows("timeline", experiment)
     timeline = timeline[(timeline.phase == "run") & timeline.level_files.notna()]
-    timeline = timeline[timeline.repetition == timeline.repetition.min()].sort_values("time_s")
+    timeline = timeline.sort_values(["run", "time_s"])
     made = results.rows("specifications", experiment).drop_duplicates("engine")
     options = dict(zip(made.engine, made.engine_options, strict=True))
     engines = [name for name in styles if name in set(timeline.engine)]
@@ -90,9 +91,9 @@ def levels_over_time(
                 panel=engine, series=label, source="interval", unit="1", x=mine.time_s, value=counts
             )
             frames.append(one.reindex(columns=rows.DATA_COLUMNS))
-            axes.step(
-                one.x, one.value, where="post", color=style.PALETTE[place], linewidth=1, label=label
-            )
+            first = one[one.repetition == one.repetition.min()]
+            colour = style.PALETTE[place]
+            axes.step(first.x, first.value, where="post", color=colour, linewidth=1, label=label)
         for name, label in TRIGGERS.items():
             if name not in options[engine]:
                 continue
