@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint64_t kKills = 1000;
 constexpr uint64_t kKillsOfAPoint = 20;
-constexpr uint64_t kLeastUnderWay = 20;  // per cent
+constexpr uint64_t kLeastUnderWay = 30;  // per cent
 constexpr int kWriters = 2;
 constexpr uint32_t kKeysOfAWriter = 500;
 constexpr uint32_t kLargestBatch = 8;
