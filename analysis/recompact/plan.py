@@ -135,6 +135,7 @@ class Plan:
     traces: dict[str, Trace] = field(default_factory=dict)
     points: list[dict[str, Any]] = field(default_factory=list)
     thinning: dict[str, str] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
 
     def run(self, name: str) -> Run:
         """Give a run by its hash.
@@ -162,6 +163,7 @@ class Plan:
             "schema": 1,
             "scale": self.scale,
             "thinning": self.thinning,
+            "absent": self.absent,
             "runs": self.points,
         }
         return json.dumps(content, indent=1, sort_keys=True) + "\n"
@@ -273,13 +275,18 @@ class _Planner:
         }
         parts = [f"{key} {', '.join(map(str, values))}" for key, values in left_out.items()]
         absent: dict[str, dict[str, None]] = {}
-        for point, engine in itertools.product(self._points(experiment), experiment.engines):
-            reason = self._why_not(experiment, engine, point)
+        reasons = [
+            (engine, self._why_not(experiment, engine, point))
+            for point, engine in itertools.product(self._points(experiment), experiment.engines)
+        ]
+        for engine, reason in reasons:
             if reason is not None:
                 absent.setdefault(reason, {})[engine] = None
         parts += [f"{', '.join(engines)}: {reason}" for reason, engines in absent.items()]
         if parts:
             self.plan.thinning[name] = f"left out: {'; '.join(parts)}"
+        if all(reason is not None for _, reason in reasons):
+            self.plan.absent[name] = "; ".join(absent)
 
     def _why_not(self, experiment: Experiment, engine: str, point: Point) -> str | None:
         """Tell why an engine is left out: it cannot be built here, or would not take a size."""

@@ -150,8 +150,8 @@ def _merged_scale(path: Path, new: dict[str, object]) -> dict[str, object]:
     if not path.exists():
         return new
     old = json.loads(path.read_text(encoding="utf-8"))
-    for key in ("thinning", "skipped_profiles"):
-        new = new | {key: {**old[key], **new[key]}}  # type: ignore[dict-item]
+    for key in ("thinning", "absent", "skipped_profiles"):
+        new = new | {key: {**old.get(key, {}), **new[key]}}  # type: ignore[dict-item]
     return new
 
 

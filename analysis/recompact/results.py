@@ -30,7 +30,7 @@ class Untold(MissingCell):
 
 
 class NotPermitted(MissingCell):
-    """A host or device does not let it be measured at all; the message says why."""
+    """A host, its software or device does not let it be measured; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,11 @@ class Campaign:
     def thinning(self) -> Mapping[str, str]:
         """What was left out, per experiment."""
         return dict(self._scale["thinning"])
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """Why experiments have no run: none of their engines could be had."""
+        return dict(self._scale.get("absent", {}))
 
     @property
     def skipped_profiles(self) -> Mapping[str, str]:
@@ -237,10 +242,14 @@ class Results:
         Raises
         ------
         MissingCell
-            If no campaign measured it.
+            If no campaign measured it; `NotPermitted` if none could.
         """
         measured = [campaign for campaign in self.campaigns if experiment in campaign.dates]
         if not measured:
+            for campaign in self.campaigns:
+                if experiment in campaign.absent:
+                    reason = campaign.absent[experiment]
+                    raise NotPermitted(f"experiment {experiment} was not measured: {reason}")
             raise MissingCell(f"experiment {experiment} was not measured")
         return max(
             measured,

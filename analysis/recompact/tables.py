@@ -106,6 +106,8 @@ class RunPlan(_Record):
         smoke, small or paper.
     thinning : dict of str to str
         Per thinned experiment, what was left out of its sweep.
+    absent : dict of str to str
+        Per experiment that has no run since none of its engines can be had, why.
     runs : tuple of PlannedRun
         All runs; one run may serve several experiments. A profiled run stands beside the timed
         repetitions and may have been skipped where the host does not allow it.
@@ -113,6 +115,7 @@ class RunPlan(_Record):
 
     scale: str
     thinning: dict[str, str]
+    absent: dict[str, str] = {}
     runs: tuple[PlannedRun, ...]
 
 
@@ -279,7 +282,12 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
     write(concatenate(profiles, PROFILE_COLUMNS), out_dir / "profile.csv")
     write(noise_table(experiments, runs), out_dir / "noise.csv")
     write(specifications_table(records), out_dir / "specifications.csv")
-    scale = {"scale": plan.scale, "thinning": plan.thinning, "skipped_profiles": skipped}
+    scale = {
+        "scale": plan.scale,
+        "thinning": plan.thinning,
+        "absent": plan.absent,
+        "skipped_profiles": skipped,
+    }
     text = json.dumps(scale, indent=1, sort_keys=True) + "\n"
     (out_dir / "scale.json").write_text(text, encoding="utf-8")
 

@@ -380,6 +380,7 @@ def test_an_engine_that_is_not_here_is_left_out_and_says_why() -> None:
         "left out: rocksdb_leveled, rocksdb_universal: not installed"
     )
     assert "rocksdb_universal_defaults: not installed" in plan.thinning["ldc_workloads"]
+    assert plan.absent == {"qacp_random": "not installed"}
 
 
 def test_an_engine_is_left_out_where_it_would_not_take_a_size() -> None:

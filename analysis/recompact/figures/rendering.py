@@ -124,7 +124,11 @@ def draw(results: Results, figure: Figure, styles: Mapping[str, EngineStyle]) ->
             return FUNCTIONS[figure.function](results, figure, styles)
         except NotPermitted as skipped:
             drawn = notice(f"Not measured: {skipped}")
-            finish(drawn, f"{figure.panel}: {figure.title}", results.stamp(figure.experiments))
+            title = f"{figure.panel}: {figure.title}"
+            if set(figure.experiments) <= set(results.experiments):
+                finish(drawn, title, results.stamp(figure.experiments))
+            else:
+                drawn.suptitle(title)
             return Drawing(drawn, pd.DataFrame(columns=DATA_COLUMNS))
         except MissingCell as missing:
             raise MissingCell(f"figure {figure.id}: {missing}") from missing
