@@ -179,13 +179,26 @@ def _publish(words: argparse.Namespace) -> int:
     return 0
 
 
+def _must_be_here(*engines: str) -> None:
+    absent = build.unavailable(pipeline.declarations())
+    for engine in engines:
+        if engine in absent:
+            raise RecompactError(f"engine {engine} cannot be built here: {absent[engine]}")
+
+
 def _torture(words: argparse.Namespace) -> int:
     from recompact import torture
 
     if words.bugs:
         passed = torture.planted_bugs(ROOT)
     else:
-        engines = [words.engine] if words.engine else list(pipeline.declarations().engines)
+        absent = build.unavailable(pipeline.declarations())
+        engines = [name for name in pipeline.declarations().engines if name not in absent]
+        if words.engine:
+            _must_be_here(words.engine)
+            engines = [words.engine]
+        elif absent:
+            print(f"left out: {', '.join(absent)}: {'; '.join(set(absent.values()))}")
         passed = torture.torture_all(ROOT, engines, words.seed, words.minutes)
     return 0 if passed else 1
 
@@ -211,6 +224,7 @@ def main(arguments: list[str] | None = None) -> int:
                     bench.bench_driver(ROOT)
                 else:
                     engines = ("rocksdb_leveled", "rocksdb_universal")
+                    _must_be_here(*engines)
                     _made(*(f"build/engines/{name}/driver/recompact_driver" for name in engines))
                     bench.bench_rocksdb(ROOT)
                 return 0

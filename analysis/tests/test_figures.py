@@ -1,6 +1,7 @@
 """Tests of the declared figures, drawn from synthetic runs."""
 
 import itertools
+import json
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -177,6 +178,20 @@ def test_files_are_written_and_a_second_time_the_same(directories, tmp_path):
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert list(pd.read_csv(tmp_path / "one/RC-SCALE.csv").columns) == DATA_COLUMNS
+
+
+def test_an_experiment_without_an_engine_here_leaves_a_notice(tmp_path):
+    campaign = Campaign(tmp_path, experiments={"noise"})
+    plan = campaign.write()
+    content = json.loads(plan.read_text())
+    plan.write_text(json.dumps(content | {"absent": {"qacp_random": "RocksDB is not installed"}}))
+    tables.build(campaign.raw, plan, tmp_path / "tables")
+    drawing = draw(Results.load(tmp_path / "tables"), ENTRIES["QACP-F2e"], STYLES)
+    (text,) = drawing.figure.axes[0].texts
+    told = "Not measured: experiment qacp_random was not measured: RocksDB is not installed"
+    assert text.get_text() == told
+    assert drawing.data.empty
+    plt.close(drawing.figure)
 
 
 def test_a_run_that_the_host_does_not_allow_leaves_a_notice(tmp_path):
