@@ -2,7 +2,7 @@
 # `./repro --help` explains the commands around it.
 from snakemake.utils import min_version
 
-from recompact import pipeline
+from recompact import ROOT, jobs, pipeline
 
 min_version("9.0")
 lock = pipeline.lock()  # held while this process lives
@@ -16,6 +16,7 @@ container: "docker://debian:12-slim"
 scale = config["scale"]
 selection = pipeline.select(scale, config.get("panels", "all"))
 plan = selection.plan
+jobs.write(ROOT, [*plan.traces.values(), *plan.runs.values()])
 runtime = config.get("runtime", "native")
 
 

@@ -28,7 +28,7 @@ rule tables:
     params:
         out=lambda w, output: pipeline.folder_of(output[0]),
     shell:
-        "python -m recompact step tables --plan {input.plan} --out {params.out}"
+        "python -m recompact.step tables --plan {input.plan} --out {params.out}"
         " > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
 
@@ -43,5 +43,5 @@ rule claims:
     params:
         tables=lambda w, input: pipeline.folder_of(input[0]),
     shell:
-        "python -m recompact step claims --tables {params.tables} --out {output}"
+        "python -m recompact.step claims --tables {params.tables} --out {output}"
         " > {log} 2>&1 || (cat {log} >&2; exit 1)"

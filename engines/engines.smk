@@ -16,7 +16,7 @@ rule fetch_upstream:
         "build/logs/fetch_upstream.log",
     priority: FIRST
     shell:
-        "python -m recompact step fetch --out {output} > {log} 2>&1 || (cat {log} >&2; exit 1)"
+        "python -m recompact.step fetch --out {output} > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
 
 rule unpack_tree:
@@ -29,7 +29,7 @@ rule unpack_tree:
         "build/logs/unpack_{tree}.log",
     priority: FIRST
     shell:
-        "python -m recompact step unpack --tarball {input.tarball} --tree {wildcards.tree}"
+        "python -m recompact.step unpack --tarball {input.tarball} --tree {wildcards.tree}"
         " --out build/trees/{wildcards.tree} > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
 
@@ -44,5 +44,5 @@ rule build_engine:
     priority: FIRST
     threads: workflow.cores
     shell:
-        "python -m recompact step build --engine {wildcards.engine}"
+        "python -m recompact.step build --engine {wildcards.engine}"
         " > {log} 2>&1 || (cat {log} >&2; exit 1)"

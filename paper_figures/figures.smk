@@ -20,7 +20,7 @@ rule figures:
         figures=",".join(figure.id for figure in selection.figures),
         out=lambda w, output: pipeline.folder_of(output[0]),
     shell:
-        "python -m recompact step figures --tables {params.tables}"
+        "python -m recompact.step figures --tables {params.tables}"
         " --figures {params.figures} --out {params.out}"
         " > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
@@ -37,6 +37,6 @@ rule report:
         tables=lambda w, input: pipeline.folder_of(input.claims),
         rendered=lambda w, input: pipeline.folder_of(input.figures[0]),
     shell:
-        "python -m recompact step report --tables {params.tables}"
+        "python -m recompact.step report --tables {params.tables}"
         " --rendered {params.rendered} --out {output}"
         " > {log} 2>&1 || (cat {log} >&2; exit 1)"

@@ -17,7 +17,7 @@ rule build_trace_writer:
         "build/logs/build_trace_writer.log",
     priority: FIRST
     shell:
-        "python -m recompact step trace-writer > {log} 2>&1 || (cat {log} >&2; exit 1)"
+        "python -m recompact.step trace-writer > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
 
 rule write_trace:
@@ -28,10 +28,8 @@ rule write_trace:
     log:
         "build/logs/trace_{trace}.log",
     priority: FIRST  # a run whose trace is late would lose its place among the others
-    params:
-        scale=scale,
     shell:
-        "python -m recompact step trace --scale {params.scale} --trace {wildcards.trace}"
+        "python -m recompact.step trace --trace {wildcards.trace}"
         " --jar {input} --out {output} > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
 
@@ -56,8 +54,8 @@ rule run:
     resources:
         measuring=1,
     params:
-        scale=scale,
+        raw=pipeline.RAW,
         runtime=runtime,
     shell:
-        "python -m recompact step run --scale {params.scale} --run {wildcards.run}"
-        " --runtime {params.runtime} > {log} 2>&1 || (cat {log} >&2; exit 1)"
+        "python -m recompact.step run --run {wildcards.run} --driver {input.driver}"
+        " --raw {params.raw} --runtime {params.runtime} > {log} 2>&1 || (cat {log} >&2; exit 1)"

@@ -1,4 +1,4 @@
-"""The command line behind ./repro, and the steps that Snakemake's rules call."""
+"""The command line behind ./repro."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from recompact import build, measure, pipeline, upstream
-from recompact.declarations import RecompactError
-from recompact.experiments import ROOT
-from recompact.plan import Run
+from recompact import ROOT, build, pipeline, upstream
+from recompact.errors import RecompactError
 
 SCALES = ("smoke", "small", "paper")
 
@@ -69,86 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     patches = commands.add_parser("patches")
     patches.add_argument("act", choices=["checkout", "export"])
     patches.add_argument("folder", type=Path)
-    step = commands.add_parser("step").add_subparsers(dest="step", required=True)
-    _add_step(step, "fetch", "--out")
-    _add_step(step, "unpack", "--tarball", "--tree", "--out")
-    _add_step(step, "build", "--engine")
-    _add_step(step, "trace-writer")
-    _add_step(step, "trace", "--scale", "--trace", "--jar", "--out")
-    _add_step(step, "run", "--scale", "--run", "--runtime")
-    _add_step(step, "tables", "--plan", "--out")
-    _add_step(step, "claims", "--tables", "--out")
-    _add_step(step, "figures", "--tables", "--figures", "--out")
-    _add_step(step, "report", "--tables", "--rendered", "--out")
     return parser
-
-
-def _add_step(
-    steps: argparse._SubParsersAction[argparse.ArgumentParser], name: str, *words: str
-) -> None:
-    step = steps.add_parser(name)
-    for word in words:
-        step.add_argument(word, required=True)
-
-
-def _run_step(words: argparse.Namespace) -> int:
-    match words.step:
-        case "fetch":
-            upstream.fetch(ROOT, Path(words.out))
-        case "unpack":
-            upstream.unpack(
-                ROOT, Path(words.tarball), Path(words.out), patched=words.tree == "patched"
-            )
-        case "build":
-            tree = ROOT / "build/trees" / pipeline.tree_of(words.engine)
-            build.build_engine(ROOT, words.engine, tree, ROOT / "build/engines" / words.engine)
-        case "trace-writer":
-            build.build_trace_writer(ROOT)
-        case "trace":
-            trace = pipeline.select(words.scale, "all").plan.traces[words.trace]
-            build.write_trace(Path(words.jar), trace, Path(words.out))
-        case "run":
-            run = pipeline.select(words.scale, "all").plan.run(words.run)
-            _measure(run, words.runtime)
-        case _:
-            _evaluate_step(words)
-    return 0
-
-
-def _measure(run: Run, runtime: str) -> None:
-    run_directory = ROOT / pipeline.RAW / run.id
-
-    def measured(prefix: tuple[str, ...] = ()) -> None:
-        measure.measure(
-            run,
-            ROOT,
-            ROOT / pipeline.driver_of(run),
-            run_directory,
-            ROOT / "build/databases" / run.id,
-            (*measure.runtime_prefix(runtime), *prefix),
-        )
-
-    if run.profile:
-        from recompact import profile
-
-        profile.record(run, run_directory, measured)
-    else:
-        measured()
-
-
-def _evaluate_step(words: argparse.Namespace) -> None:
-    """Carry out the steps from raw runs to the page; they need pandas and matplotlib."""
-    from recompact import evaluate
-
-    match words.step:
-        case "tables":
-            evaluate.tables(Path(words.plan), Path(words.out))
-        case "claims":
-            evaluate.claims(Path(words.tables), Path(words.out))
-        case "figures":
-            evaluate.figures(Path(words.tables), words.figures.split(","), Path(words.out))
-        case "report":
-            evaluate.report(Path(words.tables), Path(words.rendered), Path(words.out))
 
 
 def _made(*files: str) -> None:
@@ -232,8 +151,6 @@ def main(arguments: list[str] | None = None) -> int:
                 return _patches(words.act, words.folder)
             case "torture":
                 return _torture(words)
-            case "step":
-                return _run_step(words)
             case scale:
                 return _snakemake(scale, words.panels, words.snakemake)
     except RecompactError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -10,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from recompact.experiments import Declarations
-from recompact.plan import Sources, Trace
+from recompact.plan import Sources
 from recompact.shell import run
 
 SEAM_SOURCES = (
@@ -114,27 +113,3 @@ def build_bench(root: Path, tree: Path, folder: Path) -> None:
 def build_trace_writer(root: Path) -> None:
     """Build the trace writer with Maven; its tests run with `./repro test`."""
     run(["mvn", "--batch-mode", "--quiet", "-DskipTests", "-f", root / YCSB / "pom.xml", "package"])
-
-
-def write_trace(jar: Path, trace: Trace, destination: Path) -> None:
-    """Let YCSB write one trace."""
-    specification = destination.with_suffix(".json")
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    specification.write_text(json.dumps(trace.workload, indent=1) + "\n", encoding="utf-8")
-    run(
-        [
-            "java",
-            "--add-opens",
-            "java.base/java.lang=ALL-UNNAMED",
-            "-jar",
-            jar,
-            "--spec",
-            specification,
-            "--phase",
-            trace.phase,
-            "--seed",
-            str(trace.seed),
-            "--out",
-            destination,
-        ]
-    )

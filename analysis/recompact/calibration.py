@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from recompact.declarations import RecompactError
+from recompact.errors import RecompactError
+from recompact.jobs import Calibration
 from recompact.metrics import COMPUTE_STEPS, DEVICE_STEPS
 
 SIGNIFICANT_DIGITS = 4
@@ -21,31 +21,6 @@ SIGNIFICANT_DIGITS = 4
 
 class CalibrationError(RecompactError):
     """A run that tells the speed of a device is not there, or cannot tell it."""
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Which runs tell the speed of a device.
-
-    Attributes
-    ----------
-    device : str
-        The balanced device.
-    experiment : str
-        What the runs are for.
-    runs : tuple of str
-        Their names: all repetitions, on the device as it was.
-    phase : str
-        Which of their phases.
-    compute_share : float
-        Share of all steps that computation is to have, in 0..1.
-    """
-
-    device: str
-    experiment: str
-    runs: tuple[str, ...]
-    phase: str
-    compute_share: float
 
 
 def speed(calibration: Calibration, raw: Path) -> float:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from recompact import build, torture, upstream
-from recompact.declarations import RecompactError
+from recompact.errors import RecompactError
 from recompact.experiments import Declarations
 
 PYTHON_SOURCES = ("analysis",)

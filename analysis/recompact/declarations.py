@@ -9,13 +9,11 @@ from typing import TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from recompact.errors import RecompactError
+
 EXPERIMENTS = "workloads/experiments.yaml"
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
-
-
-class RecompactError(Exception):
-    """Something that the user can set right; the message says where, what and how."""
 
 
 class DeclarationError(RecompactError):

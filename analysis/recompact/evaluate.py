@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from recompact import ROOT
 from recompact import claims as claims_package
 from recompact import report as report_package
 from recompact import tables as tables_module
-from recompact.experiments import ROOT
 from recompact.figures.declarations import EngineStyle, load_figures
 from recompact.figures.rendering import render
 from recompact.pipeline import CLAIMS, FIGURES, RAW, declarations, select, write_finished_plan

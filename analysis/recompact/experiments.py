@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
+from recompact import ROOT
 from recompact.declarations import Declaration, DeclarationError, load
-
-ROOT = Path(__file__).resolve().parents[2]
 
 Scalar = bool | int | float | str
 # What every engine knows, whichever family it is of.

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from recompact import calibration
-from recompact.declarations import RecompactError
-from recompact.plan import Run
+from recompact.errors import RecompactError
+from recompact.jobs import Run
 
 DATA_ROOT = "RECOMPACT_DATA"  # environment variable: where databases live while they are measured
 DEFAULT_DATA_ROOT = Path("/dev/shm")

@@ -8,12 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import TextIO
 
+from recompact import ROOT
 from recompact.build import unavailable
-from recompact.declarations import DeclarationError, RecompactError
-from recompact.experiments import ROOT, Declarations, ScaleName
+from recompact.declarations import DeclarationError
+from recompact.errors import RecompactError
+from recompact.experiments import Declarations, ScaleName
 from recompact.figures.declarations import Figure, check_experiments, check_sizes, load_figures
+from recompact.jobs import Run
 from recompact.measure import MeasureError, check_existing
-from recompact.plan import Plan, Run, make
+from recompact.plan import Plan, make
 
 NOISE_EXPERIMENTS = ("noise", "parity")
 FIGURES = "paper_figures/figures.yaml"

@@ -17,7 +17,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from recompact.calibration import Calibration
 from recompact.declarations import DeclarationError
 from recompact.experiments import (
     OPTIONS_OF,
@@ -32,6 +31,7 @@ from recompact.experiments import (
     Stream,
     Workload,
 )
+from recompact.jobs import Calibration, Run, Trace
 
 SEED = 20190408  # any number; every trace and value derives from it
 SHORTEST_TIMELINE_INTERVAL_MS = 10
@@ -95,34 +95,6 @@ class Sources:
     def ycsb(self) -> str:
         """Hash the trace writer."""
         return hash_files(self.root / "workloads/ycsb", ("pom.xml", "src/main/**/*"))
-
-
-@dataclass(frozen=True)
-class Trace:
-    """A trace to be written: `workload` is what the trace writer reads."""
-
-    id: str
-    workload: dict[str, Any]
-    phase: str
-    seed: int
-
-    @property
-    def path(self) -> str:
-        return f"build/traces/{self.id}.trace"
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run: its hash, what the driver is told, and what it needs."""
-
-    id: str
-    spec: dict[str, Any]
-    engine: str
-    trace_ids: tuple[str, ...]
-    start_from: str | None = None
-    profile: bool = False
-    keeps_database: bool = False
-    calibration: Calibration | None = None
 
 
 @dataclass

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
+from recompact.jobs import Run
 from recompact.measure import check_existing
-from recompact.plan import Run
 
 EVENT = "cpu-clock"
 FREQUENCY_HZ = 997  # a prime, so that sampling does not fall in step with anything periodic

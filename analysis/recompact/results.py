@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from recompact import tables
-from recompact.declarations import RecompactError
+from recompact.errors import RecompactError
 
 SCALE_ORDER = ("smoke", "small", "paper")
 NOT_IN_POINT = ["engine", "repetition", "run", "scale_factor"]

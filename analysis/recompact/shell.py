@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from recompact.declarations import RecompactError
+from recompact.errors import RecompactError
 
 
 class CommandError(RecompactError):

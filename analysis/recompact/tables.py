@@ -17,7 +17,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recompact.cache_timeline import cache_metrics
-from recompact.declarations import RecompactError
+from recompact.errors import RecompactError
 from recompact.metrics import COMPUTE_STEPS, DEVICE_STEPS, STEP_SHARES
 from recompact.statistics import NoiseFloor
 

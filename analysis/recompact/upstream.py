@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from recompact.declarations import Declaration, RecompactError, load
+from recompact.declarations import Declaration, load
+from recompact.errors import RecompactError
 from recompact.shell import run
 
 APT_SOURCES = Path("/etc/apt")

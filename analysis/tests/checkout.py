@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from recompact.experiments import ROOT
+from recompact import ROOT
 
 FOLDERS = ("engines", "workloads", "paper_figures", "analysis")
 LEFT_OUT = shutil.ignore_patterns("target", "rendered", "__pycache__")

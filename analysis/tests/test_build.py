@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from recompact import build
-from recompact.experiments import ROOT, Declarations
+from recompact import ROOT, build
+from recompact.experiments import Declarations
 
 ROCKSDB = {"rocksdb_leveled", "rocksdb_universal"}
 

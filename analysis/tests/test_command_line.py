@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from recompact import pipeline
+from recompact import ROOT, pipeline
 from recompact.__main__ import main
-from recompact.experiments import ROOT
 
 
 @pytest.mark.parametrize(
@@ -15,8 +14,6 @@ from recompact.experiments import ROOT
     [
         (["smoke", "--panels", "LDC-F99"], "no figure LDC-F99; there are LDC-F1"),
         (["test", "analysys"], "no check is named 'analysys'; there are ruff"),
-        (["step", "run", "--scale", "tiny", "--run", "0", "--runtime", "native"], "has no 'tiny'"),
-        (["step", "run", "--scale", "smoke", "--run", "0", "--runtime", "native"], "no longer"),
     ],
 )
 def test_a_mistake_is_one_line(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from recompact import measure
-from recompact.calibration import Calibration, CalibrationError
-from recompact.plan import Run
+from recompact.calibration import CalibrationError
+from recompact.jobs import Calibration, Run
 
 RUN = Run(id="0123456789abcdef", spec={"run": "0123456789abcdef"}, engine="leveldb", trace_ids=())
 

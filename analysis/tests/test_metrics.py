@@ -6,10 +6,9 @@ import pandas as pd
 import pytest
 
 import checkout
-from recompact import metrics
+from recompact import ROOT, metrics
 from recompact.claims.declarations import load_claims
 from recompact.declarations import DeclarationError
-from recompact.experiments import ROOT
 from recompact.figures.declarations import load_figures
 
 

@@ -20,7 +20,8 @@ from pathlib import Path
 import pytest
 
 import checkout
-from recompact.experiments import ROOT, Declarations
+from recompact import ROOT
+from recompact.experiments import Declarations
 from recompact.measure import DATA_ROOT
 
 pytestmark = pytest.mark.pipeline

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 import checkout
-from recompact import pipeline
+from recompact import ROOT, pipeline
 from recompact.declarations import DeclarationError
-from recompact.experiments import ROOT, Declarations, ScaleName
-from recompact.plan import Plan, Run, hash_files, make
+from recompact.experiments import Declarations, ScaleName
+from recompact.jobs import Run
+from recompact.plan import Plan, hash_files, make
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,7 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
         ("experiments", "{from: fanout}", "{from: fan}", "ldc_fanout: takes a value from 'fan'"),
         ("experiments", "num_levels: 14", "levels: 14", "ldc_fanout.options.levels"),
         ("experiments", "thin: [3, 10", "thin: [4, 10", "ldc_fanout.sweep.fanout"),
-        ("scales", "factor: {LDC: 128, ", "factor: {", "has no entry LDC, which experiment"),
+        ("scales", "factor: {LDC: 256, ", "factor: {", "has no entry LDC, which experiment"),
         ("workloads", "mix: {update: 1.0}", "mix: {update: 0.9}", "workloads.WO: .*sum to 0.9"),
         ("workloads", "mix: {update: 1.0}", "mix: {updates: 1.0}", "workloads.WO.mix.updates"),
         ("workloads", "value_bytes: 1024", "bytes: 1024", "workloads.WO.bytes"),
@@ -218,6 +219,7 @@ STREAMS = """\
   streams:
     title: Reads beside updates
     paper: LDC
+    sized_as: LDC latency
     engines: [leveldb]
     device: memory
     key_order: ordered
@@ -255,7 +257,7 @@ def _with_streams(folder: Path, old: str = "", new: str = "") -> Path:
 
 def test_streams_beside_a_phase_are_planned(tmp_path: Path) -> None:
     plan = make(Declarations(_with_streams(tmp_path)), "smoke", ["streams"])
-    assert plan.scale_entry.factor["LDC"] == 128
+    assert plan.scale_entry.factor["LDC latency"] == 128
     (entry,) = plan.points
     run = plan.runs[entry["run"]]
     assert run.spec["key_order"] == "ordered"
@@ -389,7 +391,7 @@ def test_an_engine_is_left_out_where_it_would_not_take_a_size() -> None:
     assert "rocksdb_leveled_defaults" in engines
     assert not engines & {"rocksdb_leveled", "rocksdb_universal"}
     assert plan.thinning["ldc_workloads"].endswith(
-        "rocksdb_leveled, rocksdb_universal: write_buffer_size 32768, of which the least is 65536"
+        "rocksdb_leveled, rocksdb_universal: write_buffer_size 16384, of which the least is 65536"
     )
 
 

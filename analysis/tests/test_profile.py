@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from recompact import profile
-from recompact.plan import Run
+from recompact.jobs import Run
 
 SCRIPT = """
 \t    55d0 snappy::internal::CompressFragment (/build/driver)

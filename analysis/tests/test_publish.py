@@ -7,8 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from recompact import publish, tables
-from recompact.experiments import ROOT
+from recompact import ROOT, publish, tables
 from recompact.results import Results
 from synthetic import Campaign
 

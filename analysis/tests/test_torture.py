@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import checkout
-from recompact import torture, upstream
+from recompact import ROOT, torture, upstream
 from recompact.declarations import DeclarationError
-from recompact.experiments import ROOT, Declarations
+from recompact.experiments import Declarations
 
 
 def test_every_engine_gets_the_option_sets_that_it_knows(tmp_path: Path) -> None:

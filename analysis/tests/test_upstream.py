@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 import checkout
-from recompact import upstream
-from recompact.experiments import ROOT
+from recompact import ROOT, upstream
 from recompact.shell import CommandError
 
 MAX_CONTEXT_LINES = 3
