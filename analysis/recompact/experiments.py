@@ -135,7 +135,7 @@ class Variant(Declaration):
 
     engine: str
     label: str
-    options: dict[OptionName, Scalar]
+    options: dict[OptionName, Scalar] = {}
     scaled_options: dict[OptionName, int] = {}
     colour: str = Field(pattern="^#[0-9a-f]{6}$")
     marker: str

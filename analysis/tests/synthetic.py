@@ -43,6 +43,10 @@ STYLES |= {
 }
 STYLES |= {
     "rocksdb_leveled": EngineStyle("RocksDB leveled", "#5b3a1e", "s"),
+    "rocksdb_leveled_8mb_tables": EngineStyle("RocksDB leveled, tables of 8 MB", "#8c6239", "p"),
+    "rocksdb_universal_8mb_tables": EngineStyle(
+        "RocksDB universal, tables of 8 MB", "#2a7f7f", "h"
+    ),
     "rocksdb_leveled_single_moves": EngineStyle(
         "RocksDB leveled, a table per move", "#cdb49b", "P"
     ),
@@ -162,6 +166,10 @@ LWC_COSTS = {
     "leveldb_at_once": (11.5, 700, 70),
     "ldc": (7, 800, 64),
     "stepped_merge": (4, 1800, 45),
+    "rocksdb_leveled": (6, 200, 62),
+    "rocksdb_leveled_8mb_tables": (8, 1200, 62),
+    "rocksdb_universal": (8, 900, 45),
+    "rocksdb_universal_8mb_tables": (8.2, 1300, 45),
 }
 # Of RocksDB: bytes of tables written per byte of random and of ascending writes, compactions per
 # thousand writes, writes and reads per second, blocks read per operation; levels as they are while
@@ -358,6 +366,7 @@ class Campaign:
         """Yield the comparison of LWC-tree with others, over devices."""
         four = ("leveldb", "lwc", "ldc", "stepped_merge")
         two = ("leveldb", "lwc_files")
+        rocksdb = tuple(engine for engine in LWC_COSTS if engine.startswith("rocksdb"))
         sizes = {"size_gb": [10] if self.thin else [5, 10]}
         values = {"value_bytes": [1024, 16384] if self.thin else [1024, 4096, 16384]}
         for name, engines, device, sweep in (
@@ -369,6 +378,7 @@ class Campaign:
             ("lwc_zoned", two, "zoned_smr", sizes),
             ("lwc_values", ("leveldb", "lwc"), "hdd_7200", values),
             ("lwc_sequential", four, "hdd_7200", sizes),
+            ("rocksdb_tables", rocksdb, "sata_ssd", sizes),
             ("lwc_dtables", ("lwc",), "hdd_7200", sizes),
         ):
             ((key, points),) = sweep.items()

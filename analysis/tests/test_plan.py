@@ -389,9 +389,10 @@ def test_an_engine_is_left_out_where_it_would_not_take_a_size() -> None:
     plan = make(Declarations(ROOT), "smoke", ["ldc_workloads"])
     engines = {point["engine"] for point in plan.points}
     assert "rocksdb_leveled_defaults" in engines
-    assert not engines & {"rocksdb_leveled", "rocksdb_universal"}
+    assert "rocksdb_leveled_8mb_tables" not in engines
     assert plan.thinning["ldc_workloads"].endswith(
-        "rocksdb_leveled, rocksdb_universal: write_buffer_size 16384, of which the least is 65536"
+        "rocksdb_leveled_8mb_tables, rocksdb_universal_8mb_tables: "
+        "write_buffer_size 16384, of which the least is 65536"
     )
 
 

@@ -97,8 +97,16 @@ nlohmann::ordered_json EventCounters::ToJson(int num_levels) {
   return json;
 }
 
+void EventCounters::Installed(uint64_t table) {
+  uint64_t newest = newest_table_;
+  while (table > newest &&
+         !newest_table_.compare_exchange_weak(newest, table)) {
+  }
+}
+
 void EventCounters::OnFlushCompleted(rocksdb::DB*,
                                      const rocksdb::FlushJobInfo& info) {
+  Installed(info.file_number);
   Event event{"flush", "memtable", 0};
   event.bytes_written = SizeOf(info.table_properties);
   std::lock_guard<std::mutex> lock(mutex_);
@@ -113,6 +121,9 @@ void EventCounters::OnCompactionCompleted(
     rocksdb::DB*, const rocksdb::CompactionJobInfo& info) {
   Event event{IsMove(info) ? "trivial_move" : "compaction",
               ReasonOf(info.compaction_reason), info.output_level};
+  for (const auto& table : info.output_file_infos) {
+    Installed(table.file_number);
+  }
   for (size_t i = 0; i < info.input_file_infos.size(); i++) {
     const bool is_lower = IsLower(info.input_file_infos[i], info);
     (is_lower ? event.inputs_lower : event.inputs_upper)++;

@@ -1,6 +1,7 @@
 #ifndef RECOMPACT_ENGINES_ROCKSDB_EVENT_COUNTERS_H_
 #define RECOMPACT_ENGINES_ROCKSDB_EVENT_COUNTERS_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -26,6 +27,11 @@ class EventCounters : public rocksdb::EventListener {
   // Counters by name, and "levels": a list of "num_levels" objects.
   nlohmann::ordered_json ToJson(int num_levels);
 
+  // Notes that a table is, or was, part of the tree.
+  void Installed(uint64_t table);
+  // The largest number of such a table; 0 if there was none.
+  uint64_t newest_table() const { return newest_table_; }
+
   void OnFlushCompleted(rocksdb::DB* db,
                         const rocksdb::FlushJobInfo& info) override;
   void OnCompactionCompleted(rocksdb::DB* db,
@@ -40,6 +46,7 @@ class EventCounters : public rocksdb::EventListener {
   void Log(const Event& event);
 
   const Clock::time_point opened_ = Clock::now();
+  std::atomic<uint64_t> newest_table_{0};
   std::mutex mutex_;
   // All below are guarded by mutex_.
   std::FILE* event_log_;

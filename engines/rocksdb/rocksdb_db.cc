@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdlib>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -225,8 +226,13 @@ leveldb::Status RocksDb::Open(const RocksDbOptions& options, leveldb::Env* env,
   const rocksdb::Status s =
       rocksdb::DB::Open(opened->options_, path, &database);
   opened->db_.reset(database);
-  if (s.ok()) *db = opened.release();
-  return ToLevelDb(s);
+  if (!s.ok()) return ToLevelDb(s);
+  std::vector<rocksdb::LiveFileMetaData> tables;
+  database->GetLiveFilesMetaData(&tables);
+  for (const auto& table : tables)
+    opened->events_->Installed(table.file_number);
+  *db = opened.release();
+  return leveldb::Status::OK();
 }
 
 RocksDb::RocksDb(const RocksDbOptions& options, leveldb::Env* env,
@@ -349,25 +355,42 @@ std::string RocksDb::Stats() const {
       positives - ticker(rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
   json["table_opens"] = ticker(rocksdb::NO_FILE_OPENS);
   json["stall_us"] = ticker(rocksdb::STALL_MICROS);
-  rocksdb::ColumnFamilyMetaData tree;
-  db_->GetColumnFamilyMetaData(&tree);
-  for (const auto& level : tree.levels) {
-    json["levels"][level.level]["files"] = level.files.size();
-    json["levels"][level.level]["bytes"] = level.size;
+  const std::vector<LevelSize> sizes = LevelSizes();
+  for (size_t level = 0; level < sizes.size(); level++) {
+    json["levels"][level]["files"] = sizes[level].files;
+    json["levels"][level]["bytes"] = sizes[level].bytes;
   }
   return json.dump();
 }
 
+// Not from the metadata of tables: RocksDB copies those of all of them while no
+// compaction can be installed, which holds up a tree of thousands of tables.
+std::vector<RocksDb::LevelSize> RocksDb::LevelSizes() const {
+  std::map<std::string, std::string> stats;
+  db_->GetMapProperty(rocksdb::DB::Properties::kCFStats, &stats);
+  std::vector<LevelSize> sizes;
+  for (int level = 0; level < options_.num_levels; level++) {
+    const std::string prefix = "compaction.L" + std::to_string(level) + ".";
+    const auto number = [&stats, &prefix](const char* name) {
+      const auto found =
+          stats.find(prefix + name);  // Not if the level is empty
+      return found == stats.end() ? 0
+                                  : std::strtod(found->second.c_str(), nullptr);
+    };
+    sizes.push_back({static_cast<uint64_t>(number("NumFiles")),
+                     static_cast<uint64_t>(number("SizeBytes"))});
+  }
+  return sizes;
+}
+
 // What is on disk beside the tables of all versions is being written, or waits
-// for its deletion; what is newer than any table of the tree is the former.
+// for its deletion; what is newer than any table that was ever installed is the
+// former.
 std::string RocksDb::Space() const {
   const uint64_t live = Number(rocksdb::DB::Properties::kLiveSstFilesSize);
   const uint64_t of_versions =
       Number(rocksdb::DB::Properties::kTotalSstFilesSize);
-  std::vector<rocksdb::LiveFileMetaData> files;
-  db_->GetLiveFilesMetaData(&files);
-  uint64_t newest = 0;
-  for (const auto& file : files) newest = std::max(newest, file.file_number);
+  const uint64_t newest = events_->newest_table();
   std::vector<std::string> names;
   env_->GetChildren(path_, &names);
   uint64_t newer = 0, older = 0;
@@ -396,9 +419,9 @@ bool RocksDb::GetProperty(const leveldb::Slice& property, std::string* value) {
   } else if (name == "recompact.idle") {
     *value = rocksdb_env_->idle() ? "1" : "0";
   } else if (name == "recompact.tables") {
-    std::vector<rocksdb::LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
-    *value = std::to_string(files.size());
+    uint64_t files = 0;
+    for (const LevelSize& level : LevelSizes()) files += level.files;
+    *value = std::to_string(files);
   } else {
     return db_->GetProperty(name, value);
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "leveldb/db.h"
 #include "leveldb/env.h"
@@ -57,7 +58,12 @@ class RocksDb : public leveldb::DB {
  private:
   RocksDb(const RocksDbOptions& options, leveldb::Env* env, std::string path);
 
+  struct LevelSize {
+    uint64_t files, bytes;
+  };
+
   uint64_t Number(const std::string& property) const;
+  std::vector<LevelSize> LevelSizes() const;
   std::string Stats() const;
   std::string Space() const;
 

@@ -114,12 +114,16 @@ TEST_F(RocksDbTest, CountsWhatItFlushesAndCompacts) {
   const double written =
       of("flush_bytes_written") + of("compaction_bytes_written");
   EXPECT_NEAR(of("table_bytes_written") / written, 1, 0.02);
-  int64_t files = 0, flushed = 0;
+  int64_t files = 0, bytes = 0, flushed = 0;
   for (const Json& level : stats.at("levels")) {
+    EXPECT_EQ(level.at("files").dump(), Property("rocksdb.num-files-at-level" +
+                                                 level.at("level").dump()));
     files += level.at("files").get<int64_t>();
+    bytes += level.at("bytes").get<int64_t>();
     flushed += level.at("flush_count").get<int64_t>();
   }
   EXPECT_EQ(std::to_string(files), Property("recompact.tables"));
+  EXPECT_EQ(std::to_string(bytes), Property("rocksdb.live-sst-files-size"));
   EXPECT_EQ(flushed, of("flush_count"));
 
   db_.reset();
@@ -213,6 +217,16 @@ TEST_F(RocksDbTest, TellsSpaceByClass) {
   db_->CompactRange(nullptr, nullptr);
   const Json held = Json::parse(Property("recompact.space"));
   EXPECT_GT(held.at("pinned_bytes"), 1'000'000);
+}
+
+TEST_F(RocksDbTest, NoTableOfAnOpenedDatabaseIsTakenForOneBeingWritten) {
+  OpenSmall("kCompactionStyleLevel");
+  Write(2000, 7);
+  Open();
+  const Json space = Json::parse(Property("recompact.space"));
+  EXPECT_GT(space.at("live_bytes"), 1'900'000);
+  EXPECT_EQ(space.at("pending_bytes"), 0);
+  EXPECT_EQ(space.at("obsolete_bytes"), 0);
 }
 
 // Fails writes once it is told to.
