@@ -388,6 +388,7 @@ class Campaign:
                 load = self._load(point if key == "size_gb" else 5, wa=wa)
                 rate = self._around(loads / cleaned)
                 load |= {"throughput_ops_s": rate, "duration_s": load["operations"] / rate}
+                load["counters"]["cpu_user_us"] = load["duration_s"] * 500_000
                 phases = [load, self._settle(load)]
                 if name == "lwc_sequential":
                     scan = self._lookups(10, compacted=True) | {"name": "scan"}
