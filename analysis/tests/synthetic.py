@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Collection, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,48 +15,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from recompact.figures.declarations import EngineStyle
+from recompact.evaluate import styles
+from recompact.pipeline import declarations
 from recompact.tables import TIMELINE_COLUMNS
 
-STYLES = {
-    "pristine": EngineStyle("LevelDB 1.23, unpatched", "#949494", "s"),
-    "leveldb": EngineStyle("UDC (LevelDB 1.23)", "#0173b2", "o"),
-    "ldc": EngineStyle("LDC", "#de8f05", "D"),
-    "ldc_adaptive": EngineStyle("LDC, adaptive threshold", "#d55e00", "^"),
-    "ldc_release": EngineStyle("LDC, links first, useless released", "#029e73", "v"),
-}
-STYLES |= {
-    "scp": EngineStyle("SCP", "#56b4e9", "s"),
-    "pcp": EngineStyle("PCP", "#cc78bc", "P"),
-    "pcp_adaptive": EngineStyle("PCP, adaptive", "#029e73", "^"),
-    "ldc_pcp": EngineStyle("LDC + PCP", "#ca9161", "X"),
-}
-STYLES |= {
-    "two_phase": EngineStyle("LSM (two-phase)", "#0173b2", "o"),
-    "dlsm": EngineStyle("dLSM", "#de8f05", "D"),
-    "dlsm_tree_filters": EngineStyle("dLSM, tree's filters first", "#029e73", "^"),
-    "dlsm_trimmed": EngineStyle("dLSM, trimmed", "#d55e00", "v"),
-    "two_phase_table_filters": EngineStyle("LSM (two-phase), tables' filters", "#56b4e9", "d"),
-    "dlsm_table_filters": EngineStyle("dLSM, tables' filters", "#ece133", "D"),
-    "stepped_merge": EngineStyle("SM (stepped merge)", "#cc78bc", "P"),
-    "lwc": EngineStyle("LWC-tree (reconstructed)", "#aa4499", "X"),
-    "lwc_files": EngineStyle("LWC-tree (reconstructed), a file per DTable", "#999933", "P"),
-    "leveldb_at_once": EngineStyle("UDC, tables read and synced at once", "#56b4e9", "^"),
-}
-STYLES |= {
-    "rocksdb_leveled": EngineStyle("RocksDB leveled", "#5b3a1e", "s"),
-    "rocksdb_leveled_8mb_tables": EngineStyle("RocksDB leveled, tables of 8 MB", "#8c6239", "p"),
-    "rocksdb_universal_8mb_tables": EngineStyle(
-        "RocksDB universal, tables of 8 MB", "#2a7f7f", "h"
-    ),
-    "rocksdb_leveled_single_moves": EngineStyle(
-        "RocksDB leveled, a table per move", "#cdb49b", "P"
-    ),
-    "rocksdb_universal": EngineStyle("RocksDB universal", "#0b4f4f", "o"),
-    "rocksdb_universal_trivial_move": EngineStyle(
-        "RocksDB universal, trivial moves", "#9ad1c9", "D"
-    ),
-}
+STYLES = styles()
+ROCKSDB = tuple(name for name in STYLES if name.startswith("rocksdb"))
+# What it does not tell (engines/rocksdb/README.md, Counters).
+UNTOLD_BY_ROCKSDB = re.compile(
+    "(buffer|scan|gets_from_buffer|cache_invalidated|filter_bytes|compaction_block)|"
+    "compaction_(crc|decompress|sort|compress|recrc|read|write|sync|flush|readq|writeq)_us"
+)
 LDC_THRESHOLD = 10
 PIPELINES = ("scp", "pcp", "pcp_adaptive", "ldc_pcp")
 SPEEDS = {"sata_ssd_balanced": 4.217, "hdd_7200_balanced": 17.04, "hdd_7200_raid0_balanced": 17.04}
@@ -75,7 +46,7 @@ DLSM_TREES += ("two_phase_table_filters", "dlsm_table_filters")
 TREES |= dict.fromkeys(DLSM_TREES, "d15e0b0f") | {"stepped_merge": "57e99ed0"}
 TREES |= {"lwc": "1c77ab09", "lwc_files": "1c77ab09", "leveldb_at_once": TREES["leveldb"]}
 TREES |= {"ldc": "5d1c0a77", "ldc_adaptive": "5d1c0a77", "ldc_release": "5d1c0a77"}
-TREES |= {name: "40c5db00" for name in STYLES if name.startswith("rocksdb")}
+TREES |= dict.fromkeys(ROCKSDB, "40c5db00")
 DEVICES: dict[str, dict[str, Any]] = {
     "memory": {"id": "memory", "kind": "memory"},
     "pcie_ssd": {
@@ -154,7 +125,7 @@ LEVELED = ({1: 1, 2: 10, 3: 89}, {1: 10, 2: 10, 3: 10})
 TWO_PARTS = ({1: 0.5, 2: 0.5, 3: 5, 4: 5, 5: 89}, {1: 5, 3: 5, 5: 10})
 STEPPED = ({1: 1, 2: 10, 3: 89}, {1: 0, 2: 0, 3: 10})
 DLSM_LEVELS = dict.fromkeys(DLSM_ENGINES, TWO_PARTS)
-DLSM_LEVELS |= {"leveldb": LEVELED, "stepped_merge": STEPPED}
+DLSM_LEVELS |= dict.fromkeys(("leveldb", *ROCKSDB), LEVELED) | {"stepped_merge": STEPPED}
 OTHER_READINGS = ("LATEST-RANGEHOT-FEW", "LATEST-RANGEHOT-MANY", "LATEST-KEYRANGE")
 BUFFER_SHARE = 0.085  # of the tree
 # Of each engine that LWC-tree is compared with: bytes of tables written per byte loaded, loads and
@@ -239,9 +210,11 @@ class Campaign:
 
     def write(self) -> Path:
         """Write all runs and the plan; return the plan's path."""
+        of_peers: list[tuple[Any, ...]] = []
         for repetition in range(1, self.repetitions + 1):
-            for experiment, point, engine, device, phases in self._matrix():
-                self._add(experiment, point, engine, device, phases, repetition)
+            for row in self._matrix():
+                of_peers += self._rows_of_peers(*row, repetition)
+                self._add(*row, repetition)
         for repetition in range(1, max(2, self.repetitions) + 1):
             for experiment, engine, copy in (
                 ("noise", "leveldb", 1),
@@ -254,15 +227,13 @@ class Campaign:
         for engine in ("leveldb", "ldc"):
             phases = [self._ldc_phase("run", 10_000_000 // self.factor, 1, 10, engine)]
             self._add("ldc_profile", {}, engine, "pcie_ssd", phases, 1, profile=True)
-        for repetition in range(1, self.repetitions + 1):
-            for experiment, point, engine, device, phases in self._pcp_matrix():
-                self._add(experiment, point, engine, device, phases, repetition)
-        for repetition in range(1, self.repetitions + 1):
-            for experiment, point, engine, device, phases in self._dlsm_matrix():
-                self._add(experiment, point, engine, device, phases, repetition)
-        for repetition in range(1, self.repetitions + 1):
-            for experiment, point, engine, device, phases in self._qacp_matrix():
-                self._add(experiment, point, engine, device, phases, repetition)
+        for matrix in (self._pcp_matrix, self._dlsm_matrix, self._qacp_matrix):
+            for repetition in range(1, self.repetitions + 1):
+                for row in matrix():
+                    of_peers += self._rows_of_peers(*row, repetition)
+                    self._add(*row, repetition)
+        for row_of_peer in of_peers:
+            self._add(*row_of_peer)
         plan = {
             "schema": 1,
             "scale": self.scale,
@@ -272,6 +243,30 @@ class Campaign:
         path = self.root / "plan.json"
         path.write_text(json.dumps(plan))
         return path
+
+    def _rows_of_peers(
+        self,
+        experiment: str,
+        point: dict[str, Any],
+        engine: str,
+        device: str,
+        phases: list[dict[str, Any]],
+        repetition: int,
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the runs of RocksDB beside that of the first engine of another paper."""
+        declared = declarations().experiments[experiment].engines
+        if engine != declared[0] or engine in ROCKSDB:
+            return
+        for peer in declared:
+            if peer in ROCKSDB:
+                told = deepcopy(phases)
+                for phase in told:
+                    phase["counters"] = {
+                        name: value
+                        for name, value in phase["counters"].items()
+                        if not UNTOLD_BY_ROCKSDB.match(name)
+                    }
+                yield experiment, point, peer, device, told, repetition
 
     def _matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield experiment, point, engine, device and phases."""
@@ -366,7 +361,7 @@ class Campaign:
         """Yield the comparison of LWC-tree with others, over devices."""
         four = ("leveldb", "lwc", "ldc", "stepped_merge")
         two = ("leveldb", "lwc_files")
-        rocksdb = tuple(engine for engine in LWC_COSTS if engine.startswith("rocksdb"))
+        rocksdb = tuple(engine for engine in LWC_COSTS if engine in ROCKSDB)
         sizes = {"size_gb": [10] if self.thin else [5, 10]}
         values = {"value_bytes": [1024, 16384] if self.thin else [1024, 4096, 16384]}
         for name, engines, device, sweep in (
@@ -494,11 +489,13 @@ class Campaign:
                     key: (values[1:2] or values) if self.thin and not suffix else values
                     for key, values in keys.items()
                 }
+                experiment = f"pcp_{name}_{kind}{suffix}"
+                declared = declarations().experiments[experiment].engines
                 for values in itertools.product(*thinned.values()):
                     point = dict(zip(keys, values, strict=True))
-                    for engine in engines:
+                    for engine in (name for name in engines if name in declared):
                         phases = [self._pcp_phase(point, engine, device)]
-                        yield f"pcp_{name}_{kind}{suffix}", point, engine, device, phases
+                        yield experiment, point, engine, device, phases
         for engine, copy in itertools.product(("scp", "pcp"), (1, 2)):
             device = "sata_ssd_balanced"
             phases = [self._pcp_phase({}, engine, device)]
@@ -629,9 +626,8 @@ class Campaign:
         )
         phase["latency_us"]["scan"] = phase["latency_us"].pop("read")
         self._dlsm_account(phase, engine, gets=0, hit=0, written=0)
-        if not engine.startswith("rocksdb"):  # which does not tell
-            touched = scans * self._around(tables / faster, 0.05)
-            phase["counters"] |= {"scan_count": scans, "scan_tables": touched}
+        touched = scans * self._around(tables / faster, 0.05)
+        phase["counters"] |= {"scan_count": scans, "scan_tables": touched}
         return phase | {"_means": {}}
 
     def _dlsm_writes(self, name: str, engine: str, gets: int = 0) -> dict[str, Any]:
@@ -1113,7 +1109,7 @@ class Campaign:
                 frame["pending_bytes"] = frame.live_bytes * np.where(low, 0.9, 0.1)
             if "_cache" in phase:
                 self._cached(frame, phase)
-            elif phase["_engine"] not in ("leveldb", *DLSM_ENGINES, *QACP_COSTS):
+            elif phase["_engine"] not in ("leveldb", *DLSM_ENGINES, *ROCKSDB):
                 frame["frozen_bytes"] = frame.live_bytes * 0.2
                 frame["slice_bytes"] = frame.live_bytes * 0.12
             frames.append(frame.assign(phase=phase["name"])[TIMELINE_COLUMNS[1:]])
@@ -1141,7 +1137,7 @@ class Campaign:
         fanout = point.get("fanout", 10)
         lines: list[dict[str, Any]] = []
         appends = engine.startswith("lwc")
-        stock = engine in ("leveldb", *PIPELINES, *QACP_COSTS)
+        stock = engine in ("leveldb", *PIPELINES, *ROCKSDB)
         for number in range(12 if engine in PIPELINES else 240):
             level = int(self.rng.choice([1, 2, 3], p=[0.2, 0.4, 0.4]))
             victims = 1 if not point.get("expand_inputs", True) else 1 + number % 3

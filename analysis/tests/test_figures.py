@@ -16,6 +16,7 @@ from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN
 from recompact.figures.declarations import Figures, check_experiments, check_sizes, load_figures
 from recompact.figures.rendering import FUNCTIONS, draw, render
 from recompact.figures.style import stamp_lines
+from recompact.pipeline import declarations
 from recompact.results import MissingCell, Results
 from synthetic import STYLES, Campaign
 
@@ -60,6 +61,14 @@ def drawn(directories):
 @pytest.fixture(scope="module")
 def drawings(drawn):
     return drawn[0]
+
+
+def test_the_synthetic_runs_are_those_of_the_declared_engines(directories):
+    runs = pd.read_csv(directories["small"] / "experiments.csv")
+    made = {name: set(of.engine) for name, of in runs.groupby("experiment")}
+    assert made == {
+        name: set(experiment.engines) for name, experiment in declarations().experiments.items()
+    }
 
 
 def test_every_function_is_used_and_every_claim_exists():
