@@ -435,8 +435,10 @@ def runs_table(
     """
     rows: list[tuple[Any, ...]] = []
     for run, record in records.items():
+        nothing = timelines[run].iloc[:0]
+        by_phase = dict(iter(timelines[run].groupby("phase")))
         for phase in with_debts(record.phases):
-            intervals = timelines[run][timelines[run].phase == phase.name]
+            intervals = by_phase.get(phase.name, nothing)
             metrics = dict(phase_metrics(phase)) | dict(fluctuation_metrics(intervals))
             metrics |= dict(space_metrics(intervals)) | dict(cache_metrics(intervals))
             metrics |= dict(buffer_metrics(phase, intervals))

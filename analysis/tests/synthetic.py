@@ -185,6 +185,8 @@ class Campaign:
         Relative spread of times; bytes spread by a tenth of it.
     experiments : collection of str
         Write only these; all by default.
+    peers : bool
+        Write RocksDB's runs in the experiments of other papers too.
     skip_profile : str
         Why the profiled run was skipped; it is written by default.
     """
@@ -196,6 +198,7 @@ class Campaign:
     thin: bool = True
     noise: float = 0.06
     experiments: Collection[str] = ()
+    peers: bool = True
     skip_profile: str = ""
 
     def __post_init__(self) -> None:
@@ -255,7 +258,7 @@ class Campaign:
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the runs of RocksDB beside that of the first engine of another paper."""
         declared = declarations().experiments[experiment].engines
-        if engine != declared[0] or engine in ROCKSDB:
+        if not self.peers or engine != declared[0] or engine in ROCKSDB:
             return
         for peer in declared:
             if peer in ROCKSDB:

@@ -21,7 +21,7 @@ CLAIMS = Path(__file__).parents[2] / "paper_figures/claims.yaml"
 def results_dir(tmp_path_factory):
     """Three repetitions with little noise, full sweeps."""
     root = tmp_path_factory.mktemp("claims")
-    campaign = Campaign(root, repetitions=3, noise=0.01, thin=False)
+    campaign = Campaign(root, repetitions=3, noise=0.01, thin=False, peers=False)
     tables.build(campaign.raw, campaign.write(), root / "tables")
     return root / "tables"
 

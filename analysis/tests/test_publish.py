@@ -16,7 +16,7 @@ from synthetic import Campaign
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tables of a smoke campaign, which no test changes."""
     root = tmp_path_factory.mktemp("publish")
-    campaign = Campaign(root)
+    campaign = Campaign(root, peers=False)
     tables.build(campaign.raw, campaign.write(), root / "tables")
     return root / "tables"
 

@@ -229,8 +229,9 @@ leveldb::Status RocksDb::Open(const RocksDbOptions& options, leveldb::Env* env,
   if (!s.ok()) return ToLevelDb(s);
   std::vector<rocksdb::LiveFileMetaData> tables;
   database->GetLiveFilesMetaData(&tables);
-  for (const auto& table : tables)
+  for (const auto& table : tables) {
     opened->events_->Installed(table.file_number);
+  }
   *db = opened.release();
   return leveldb::Status::OK();
 }
