@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recompact import calibration, runtimes
+from recompact import calibration
 from recompact.errors import RecompactError
 from recompact.jobs import Run
 
@@ -25,6 +25,19 @@ class MeasureError(RecompactError):
 def data_root() -> Path:
     """Say where databases live while they are measured: memory, unless the user names a place."""
     return Path(os.environ.get(DATA_ROOT, DEFAULT_DATA_ROOT))
+
+
+def runtime_prefix(runtime: str) -> tuple[str, ...]:
+    """Words that start the driver in a runtime; containers come with the docker/ folder.
+
+    Raises
+    ------
+    MeasureError
+        If the runtime is not known.
+    """
+    if runtime != "native":
+        raise MeasureError(f"profiles: runtime: {runtime!r} is not known; use native")
+    return ()
 
 
 def check_existing(run_directory: Path, run: Run) -> bool:
@@ -101,15 +114,14 @@ def measure(
     root : Path
         The checkout, from which the run's traces are named.
     driver : Path
-        The replay driver of the run's engine, or the name of the image that has it, see
-        `recompact.runtimes`.
+        The replay driver of the run's engine.
     run_directory : Path
         Receives the result; run.json comes last. Beside it lie the runs that tell the speed of
         a balanced device.
     database : Path
         Receives the database of a run that keeps it.
     prefix : tuple of str
-        Words before the driver: a profiler.
+        Words before the driver: a container, a profiler.
 
     Raises
     ------
@@ -119,8 +131,7 @@ def measure(
         If a run that tells the speed of the device is missing.
     """
     data = data_root() / f"recompact-{run.id}"
-    runtimes.remove(run)  # left by a run that was killed
-    shutil.rmtree(data, ignore_errors=True)
+    shutil.rmtree(data, ignore_errors=True)  # left by a run that was killed
     if check_existing(run_directory, run) and (database.exists() or not run.keeps_database):
         return
     content = specification(run, run_directory.parent)
@@ -133,10 +144,9 @@ def measure(
         "setpriv",
         "--pdeathsig",
         "KILL",
-        *runtimes.words(run, driver, root, data_root(), run_directory.parent.resolve()),
         *prefix,
         *pinning(run),
-        runtimes.program(run, driver),
+        str(driver.resolve()),
         "--spec",
         str(path.resolve()),
         "--out",
@@ -155,5 +165,4 @@ def measure(
         if run.keeps_database:
             _keep(data, database)
     finally:
-        runtimes.remove(run)
         shutil.rmtree(data, ignore_errors=True)
