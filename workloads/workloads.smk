@@ -55,7 +55,6 @@ rule run:
         measuring=1,
     params:
         raw=pipeline.RAW,
-        runtime=runtime,
     shell:
         "python -m recompact.step run --run {wildcards.run} --driver {input.driver}"
-        " --raw {params.raw} --runtime {params.runtime} > {log} 2>&1 || (cat {log} >&2; exit 1)"
+        " --raw {params.raw} > {log} 2>&1 || (cat {log} >&2; exit 1)"

@@ -12,6 +12,7 @@ from recompact import tables as tables_module
 from recompact.figures.declarations import EngineStyle, load_figures
 from recompact.figures.rendering import render
 from recompact.pipeline import CLAIMS, FIGURES, RAW, declarations, select, write_finished_plan
+from recompact.plan import EMULATED, Host
 from recompact.publish import note_costs, write_costs
 from recompact.publish import publish as publish_tables
 from recompact.results import MissingCell
@@ -56,22 +57,22 @@ def report(tables_folder: Path, rendered: Path, page: Path) -> None:
     )
 
 
-def publish(scale: str) -> None:
+def publish(scale: str, host: Host = EMULATED) -> None:
     """Merge the finished runs of a scale into results/published, even of an unfinished sweep."""
     finished = ROOT / "build/published" / scale
-    tables(ROOT / write_finished_plan(scale), finished)
+    tables(ROOT / write_finished_plan(scale, host), finished)
     declared = load_figures(ROOT / FIGURES).figures
     timelines = {name for figure in declared if figure.timeline for name in figure.experiments}
     spans = {name for figure in declared if figure.spans for name in figure.experiments}
     for folder in publish_tables(finished, ROOT / PUBLISHED, timelines, spans):
-        note_costs(ROOT / PUBLISHED, folder, held_by(scale))
+        note_costs(ROOT / PUBLISHED, folder, held_by(scale, host))
         print(f"wrote {folder.relative_to(ROOT)}")
     write_costs(ROOT / "README.md", ROOT / PUBLISHED)
 
 
-def held_by(scale: str) -> list[Path]:
+def held_by(scale: str, host: Host = EMULATED) -> list[Path]:
     """List what a checkout holds after a scale was measured in it, and no other scale."""
-    plan = select(scale, "all").plan
+    plan = select(scale, "all", host).plan
     shared = (".venv", "build/engines", "build/trees", "build/upstream", "workloads/ycsb/target")
     runs = [f"{folder}/{run}" for run in plan.runs for folder in (RAW, "build/databases")]
     traces = [trace.path for trace in plan.traces.values()]

@@ -155,6 +155,15 @@ def _merged_scale(path: Path, new: dict[str, object]) -> dict[str, object]:
     return new
 
 
+def parts_of_runs(runs: pd.DataFrame) -> pd.DataFrame:
+    """Choose the durations of phases that add up to what runs took, in seconds.
+
+    Streams run beside their phase, and debts are told once more with what left them.
+    """
+    once = ~runs.phase.str.contains("[.+]")
+    return runs[(runs.metric == "duration_s") & once]
+
+
 COSTS = ["scale", "host", "runs", "minutes", "disk_bytes"]
 
 
@@ -164,10 +173,7 @@ def note_costs(published: Path, folder: Path, disk: Sequence[Path]) -> None:
     Minutes are those of the measured phases. Disk is what the given files and folders hold, or held
     when more of the folder's runs had been made in this checkout.
     """
-    runs = tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS)
-    # Streams run beside their phase, and debts are told once more with what left them.
-    once = ~runs.phase.str.contains("[.+]")
-    durations = runs[(runs.metric == "duration_s") & once]
+    durations = parts_of_runs(tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS))
     paths = (path for top in disk for path in (top, *top.rglob("*")))
     held = sum(path.stat().st_size for path in paths if path.is_file())
     row = [

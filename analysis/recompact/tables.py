@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recompact.cache_timeline import cache_metrics
 from recompact.errors import RecompactError
+from recompact.jobs import NATIVE
 from recompact.metrics import COMPUTE_STEPS, DEVICE_STEPS, STEP_SHARES
 from recompact.statistics import NoiseFloor
 
@@ -188,6 +189,7 @@ class RunSpecification(BaseModel):
 
     engine: EngineSpecification
     device: dict[str, Any]
+    runtime: str = NATIVE
     scale_factor: float
     seed: int
     phases: list[PhaseSpecification]
@@ -771,10 +773,10 @@ def unit(metric: str) -> str:
     return "1"
 
 
-def host_label(host: Mapping[str, Any]) -> str:
+def host_label(host: Mapping[str, Any], disk: str = "", runtime: str = NATIVE) -> str:
     """Describe a host without naming it: processor, cores, memory, kernel, file system.
 
-    One name may stand for processors of several generations, which their family and model tell
+    To these come the kind of a real disk and the runtime of containers. One name may stand for processors of several generations, which their family and model tell
     apart; a record of an older driver has neither.
     """
     gibibytes = round(float(host.get("memory_bytes", 0)) / 2**30)
@@ -785,8 +787,10 @@ def host_label(host: Mapping[str, Any]) -> str:
         f"{host.get('cores', '?')} x {processor}",
         f"{gibibytes} GiB",
         str(host.get("kernel", "unknown kernel")).split("-")[0],
-        str(host.get("filesystem", "unknown file system")),
+        str(host.get("filesystem", "unknown file system")) + (f" on {disk}" if disk else ""),
     ]
+    if runtime != NATIVE:
+        parts.append(runtime)
     return ", ".join(parts)
 
 
@@ -834,9 +838,11 @@ def specifications_table(records: Mapping[str, RunRecord]) -> pd.DataFrame:
     rows = []
     for run, record in records.items():
         spec = record.spec.model_dump()
+        disk = spec["device"]["id"] if spec["device"]["kind"] == "path" else ""
+        host = host_label(record.host, disk, record.spec.runtime)
         rows.append(
             (
-                *(run, record.spec.engine.id, host_label(record.host), record.started),
+                *(run, record.spec.engine.id, host, record.started),
                 str(record.engine.build.get("tree_hash", ""))[:16],
                 canonical(record.spec.engine.options),
                 canonical({k: v for k, v in record.spec.device.items() if k not in paths}),

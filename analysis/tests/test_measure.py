@@ -96,11 +96,6 @@ def test_a_database_that_is_to_be_kept_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "database/CURRENT").exists()
 
 
-def test_an_unknown_runtime_is_named() -> None:
-    with pytest.raises(measure.MeasureError, match="runtime: 'lxc' is not known"):
-        measure.runtime_prefix("lxc")
-
-
 TELLING = ("1" * 16, "2" * 16, "3" * 16)
 BALANCED = Run(
     id="abcdef0123456789",

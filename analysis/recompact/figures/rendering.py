@@ -21,6 +21,7 @@ from recompact.figures.declarations import EngineStyle, Figure, load_figures
 from recompact.figures.dlsm_models import bytes_by_level, update_rates
 from recompact.figures.equations import compaction_bytes_by_level, ldc_equations
 from recompact.figures.gantt import pipeline_gantt
+from recompact.figures.hosts import hosts_side_by_side
 from recompact.figures.latency import latency_over_time, latency_percentiles
 from recompact.figures.ldc_models import ldc_theorems
 from recompact.figures.noise import noise_ratios
@@ -48,6 +49,7 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         cache_over_time,
         compaction_bytes_by_level,
         compaction_sizes,
+        hosts_side_by_side,
         latency_over_time,
         latency_percentiles,
         ldc_equations,
