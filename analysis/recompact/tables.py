@@ -776,8 +776,9 @@ def unit(metric: str) -> str:
 def host_label(host: Mapping[str, Any], disk: str = "", runtime: str = NATIVE) -> str:
     """Describe a host without naming it: processor, cores, memory, kernel, file system.
 
-    To these come the kind of a real disk and the runtime of containers. One name may stand for processors of several generations, which their family and model tell
-    apart; a record of an older driver has neither.
+    To these come the kind of a real disk and the runtime of containers. One name may stand for
+    processors of several generations, which their family and model tell apart; a record of an
+    older driver has neither.
     """
     gibibytes = round(float(host.get("memory_bytes", 0)) / 2**30)
     processor = str(host.get("cpu", "unknown processor"))

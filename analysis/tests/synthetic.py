@@ -70,6 +70,7 @@ DEVICES |= {
         ("zoned_smr", "zoned_smr"),
     )
 }
+DEVICES["limited"] = DEVICES["pcie_ssd"] | {"id": "limited"}
 DEVICES["hdd_15k_raid0"] = {"id": "hdd_15k_raid0", "kind": "raid0", "members": 2}
 DEVICES["hdd_7200_raid0"] = {"id": "hdd_7200_raid0", "kind": "raid0", "members": 1}
 DEVICES |= {
@@ -359,6 +360,11 @@ class Campaign:
             load = self._load(7.5, wa=7)
             phases = [load, self._settle(load)]
             yield "scale_model", {"factor": factor}, "leveldb", "memory", phases
+        load, run = (
+            self._ldc_phase(name, operations // self.factor, writes, 10)
+            for name, operations, writes in (("load", 4_000_000, 1), ("run", 400_000, 0.5))
+        )
+        yield "disk_limits", {}, "leveldb", "limited", [load, self._settle(load), run]
 
     def _lwc_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield the comparison of LWC-tree with others, over devices."""
