@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     test = commands.add_parser("test")
     test.add_argument("checks", nargs="*", help="only these checks")
     commands.add_parser("figures")
+    commands.add_parser("verify")
     publish = commands.add_parser("publish", parents=[on_host])
     publish.add_argument("scale", choices=SCALES)
     plan = commands.add_parser("plan")
@@ -110,6 +111,8 @@ def _publish(words: argparse.Namespace) -> int:
     if words.command == "publish":
         evaluate.publish(words.scale, pipeline.host(_settings(words)))
     evaluate.published_figures()
+    if words.command == "publish":
+        evaluate.note_published()
     return 0
 
 
@@ -186,6 +189,10 @@ def main(arguments: list[str] | None = None) -> int:
                 return 0
             case "plan":
                 return _plan(words)
+            case "verify":
+                from recompact import evaluate
+
+                return evaluate.verify()
             case "patches":
                 return _patches(words.act, words.folder)
             case "torture":

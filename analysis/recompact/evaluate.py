@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from recompact import ROOT
 from recompact import claims as claims_package
 from recompact import report as report_package
 from recompact import tables as tables_module
-from recompact.figures.declarations import EngineStyle, load_figures
-from recompact.figures.rendering import render
+from recompact import verify as verify_module
+from recompact.claims import load_claims
+from recompact.figures.declarations import EngineStyle, Figure, load_figures
+from recompact.figures.rendering import draw, render, save
 from recompact.pipeline import CLAIMS, FIGURES, RAW, declarations, select, write_finished_plan
 from recompact.plan import EMULATED, Host
-from recompact.publish import note_costs, write_costs
+from recompact.publish import note_costs, write_costs, write_verdicts
 from recompact.publish import publish as publish_tables
-from recompact.results import MissingCell
+from recompact.results import MissingCell, Results
 
 PUBLISHED = "results/published"
 RENDERED = "paper_figures/rendered/published"
@@ -47,13 +51,22 @@ def figures(tables_folder: Path, names: Collection[str], out: Path) -> None:
 
 def report(tables_folder: Path, rendered: Path, page: Path) -> None:
     """Write the page."""
+    declared = declarations()
     report_package.build(
         tables_folder,
         rendered,
         page.parent,
-        figures_path=ROOT / FIGURES,
-        claims_path=ROOT / CLAIMS,
-        purposes={name: scale.purpose for name, scale in declarations().scales.items()},
+        report_package.Declared(
+            figures=ROOT / FIGURES,
+            claims=ROOT / CLAIMS,
+            purposes={name: scale.purpose for name, scale in declared.scales.items()},
+            styles=styles(),
+            cached_on_purpose=[
+                name
+                for name, experiment in declared.experiments.items()
+                if experiment.page_cache_bytes is not None
+            ],
+        ),
     )
 
 
@@ -70,6 +83,13 @@ def publish(scale: str, host: Host = EMULATED) -> None:
     write_costs(ROOT / "README.md", ROOT / PUBLISHED)
 
 
+def note_published() -> None:
+    """Write what the README tells of the published verdicts, and the checksums of all files."""
+    papers = {claim.id: claim.paper for claim in load_claims(ROOT / CLAIMS).claims}
+    write_verdicts(ROOT / "README.md", ROOT / PUBLISHED, papers)
+    verify_module.write_manifest(ROOT / PUBLISHED)
+
+
 def held_by(scale: str, host: Host = EMULATED) -> list[Path]:
     """List what a checkout holds after a scale was measured in it, and no other scale."""
     plan = select(scale, "all", host).plan
@@ -83,12 +103,39 @@ def held_by(scale: str, host: Host = EMULATED) -> list[Path]:
 def published_figures() -> None:
     """Draw what the published tables hold, judge the claims, and write the page."""
     published, rendered = ROOT / PUBLISHED, ROOT / RENDERED
-    for figure in load_figures(ROOT / FIGURES).figures:
-        try:
-            figures(published, [figure.id], rendered)
-            print(f"drew {figure.id}")
-        except MissingCell as missing:
-            print(f"{figure.id} not drawn: {missing}")
+    drawn = load_figures(ROOT / FIGURES).figures
+    workers = os.cpu_count() or 1
+    with ProcessPoolExecutor(workers) as pool:
+        for told in pool.map(_draw_published, (drawn[place::workers] for place in range(workers))):
+            print("\n".join(told), flush=True)
     claims(published, published / "claims.csv")
     report(published, rendered, ROOT / PUBLISHED_PAGE)
     print(f"wrote {PUBLISHED}/claims.csv and {PUBLISHED_PAGE}")
+
+
+def _draw_published(chosen: Sequence[Figure]) -> list[str]:
+    """Draw figures from the published tables; of each say whether they hold what it needs."""
+    results = Results.load(ROOT / PUBLISHED)
+    told = []
+    for figure in chosen:
+        try:
+            save(draw(results, figure, styles()), figure.id, ROOT / RENDERED)
+            told.append(f"drew {figure.id}")
+        except MissingCell as missing:
+            told.append(f"{figure.id} not drawn: {missing}")
+    return told
+
+
+def verify() -> int:
+    """Compute published tables and verdicts again; print what differs; give the exit status."""
+    published = ROOT / PUBLISHED
+    runs, here = verify_module.runs_here(published, ROOT / RAW)
+    differences = 0
+    for text in verify_module.differences(published, ROOT / RAW, ROOT / CLAIMS):
+        print(text)
+        differences += 1
+    print(
+        f"{differences} differences; {here} of {runs} published runs have their raw records here, "
+        f"and verdicts and noise floors were computed again from the tables of all"
+    )
+    return 1 if differences else 0

@@ -330,6 +330,7 @@ class Experiment(Declaration):
     sweep: dict[str, Sweep] = {}
     repetitions: dict[ScaleName, Annotated[int, Field(ge=1)]] = {}
     profile: bool = False
+    keep_events: bool = False
 
     @model_validator(mode="after")
     def _prepared_databases_are_known(self) -> Experiment:

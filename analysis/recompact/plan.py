@@ -350,6 +350,7 @@ class _Planner:
                 "point": point,
                 "factor": self._factor(experiment, point),
                 "profile": run.profile,
+                "events": experiment.keep_events and repetition == 1,
             }
         )
 

@@ -40,6 +40,10 @@ COMPACTION_COLUMNS = [
     *("bytes_read_upper", "bytes_written", "total_bytes_p10", "total_bytes_p50"),
     *("total_bytes_p90", "micros", "micros_max"),
 ]
+EVENT_COLUMNS = [
+    *("run", "end_s", "duration_s", "type", "reason", "level", "inputs_upper", "inputs_lower"),
+    *("bytes_read_upper", "bytes_read_lower", "bytes_written"),
+]
 SPAN_COLUMNS = ["run", "compaction", "subtask", "stage", "thread", "begin_us", "end_us"]
 PROFILE_COLUMNS = ["run", "engine", "workload", "module", "function_group", "samples", "share"]
 NOISE_COLUMNS = ["metric", "engine_a", "engine_b", "pairs", "floor"]
@@ -86,7 +90,7 @@ class _Record(BaseModel):
 
 
 class PlannedRun(_Record):
-    """One run of the plan: what it is for, and which engine was built for it."""
+    """One run of the plan: what it is for, which engine was built, whether its events are kept."""
 
     experiment: str
     run: str
@@ -96,6 +100,7 @@ class PlannedRun(_Record):
     point: dict[str, str | bool | int | float]
     factor: float
     profile: bool
+    events: bool = False
 
 
 class RunPlan(_Record):
@@ -248,8 +253,8 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
     plan_path : Path
         The plan (JSON), see `RunPlan`.
     out_dir : Path
-        Receives experiments.csv, runs.csv, phases.csv, timeline.csv, compactions.csv, spans.csv,
-        profile.csv, noise.csv, specifications.csv and scale.json.
+        Receives experiments.csv, runs.csv, phases.csv, timeline.csv, compactions.csv, events.csv,
+        spans.csv, profile.csv, noise.csv, specifications.csv and scale.json.
 
     Raises
     ------
@@ -272,6 +277,8 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
 
     experiments = experiments_table(plan)
     runs = runs_table(records, timelines)
+    kept = sorted({entry.run for entry in plan.runs if entry.events})
+    events = (read_events(directories[run]) for run in kept)
     spans = (read_spans(directory) for directory in directories.values())
     profiles = (read_profile(directory) for directory in directories.values())
     out_dir.mkdir(parents=True, exist_ok=True)
@@ -280,6 +287,7 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
     write(phases_table(records), out_dir / "phases.csv")
     write(concatenate(timelines.values(), TIMELINE_COLUMNS), out_dir / "timeline.csv")
     write(compactions_table(directories.values()), out_dir / "compactions.csv")
+    write(concatenate(events, EVENT_COLUMNS), out_dir / "events.csv")
     write(concatenate(spans, SPAN_COLUMNS), out_dir / "spans.csv")
     write(concatenate(profiles, PROFILE_COLUMNS), out_dir / "profile.csv")
     write(noise_table(experiments, runs), out_dir / "noise.csv")
@@ -389,6 +397,24 @@ def compactions_table(directories: Iterable[Path]) -> pd.DataFrame:
     for percent in (10, 50, 90):
         table[f"total_bytes_p{percent}"] = groups.total_bytes.quantile(percent / 100)
     return sort(table.reset_index()[COMPACTION_COLUMNS])
+
+
+def read_events(directory: Path) -> pd.DataFrame:
+    """Read every event of a run: when it ended since the database was opened, and how long it took.
+
+    Returns
+    -------
+    DataFrame
+        `EVENT_COLUMNS`; `level` is the one that receives the bytes. Empty for an engine without an
+        event log.
+    """
+    path = directory / "events.jsonl"
+    events = pd.DataFrame(_read_events(path, ("t_us", *EVENT_KEYS)) if path.exists() else [])
+    if events.empty:
+        return pd.DataFrame(columns=EVENT_COLUMNS)
+    return events.assign(
+        run=directory.name, end_s=events.t_us / 1e6, duration_s=events.micros / 1e6
+    )[EVENT_COLUMNS]
 
 
 def read_spans(directory: Path) -> pd.DataFrame:

@@ -37,6 +37,7 @@ from recompact.figures.sweeps import (
     scale_models,
 )
 from recompact.figures.throughput import levels_over_time, throughput_over_time
+from recompact.figures.tree import tree_over_time
 from recompact.results import MissingCell, NotPermitted, Results
 
 FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], Drawing]] = {
@@ -49,6 +50,7 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         cache_over_time,
         compaction_bytes_by_level,
         compaction_sizes,
+        engine_matrix,
         hosts_side_by_side,
         latency_over_time,
         latency_percentiles,
@@ -57,6 +59,7 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         ldc_theorems,
         lines_over_sweep,
         noise_ratios,
+        pareto_fronts,
         pipeline_equations,
         pipeline_gantt,
         pipeline_speedups,
@@ -66,6 +69,7 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         step_breakdown,
         throughput_over_time,
         time_by_module,
+        tree_over_time,
         update_rates,
     )
 }
@@ -104,14 +108,18 @@ def render(
         If there are no tables.
     """
     results = Results.load(results_dir)
-    out_dir.mkdir(parents=True, exist_ok=True)
     for figure in load_figures(figures_path).chosen(figure_ids):
-        drawing = draw(results, figure, styles)
-        with theme():
-            drawing.figure.savefig(out_dir / f"{figure.id}.png")
-            drawing.figure.savefig(out_dir / f"{figure.id}.svg", metadata={"Date": None})
-        plt.close(drawing.figure)
-        tables.write(drawing.data, out_dir / f"{figure.id}.csv")
+        save(draw(results, figure, styles), figure.id, out_dir)
+
+
+def save(drawing: Drawing, name: str, out_dir: Path) -> None:
+    """Write a figure and its data as `render` does, and close it."""
+    out_dir.mkdir(parents=True, exist_ok=True)
+    with theme():
+        drawing.figure.savefig(out_dir / f"{name}.png")
+        drawing.figure.savefig(out_dir / f"{name}.svg", metadata={"Date": None})
+    plt.close(drawing.figure)
+    tables.write(drawing.data, out_dir / f"{name}.csv")
 
 
 def draw(results: Results, figure: Figure, styles: Mapping[str, EngineStyle]) -> Drawing:
