@@ -127,7 +127,7 @@ def _writes(phase: Mapping[str, float]) -> Iterator[tuple[str, str]]:
     )
     if levels < LEAST_LEVELS:
         yield "flat", f"{levels} of at least {LEAST_LEVELS} levels"
-    if phase.get("compaction_count", 0) + phase.get("merge_count", 0) == 0:
+    if phase.get("compaction_count", 1) + phase.get("merge_count", 0) == 0:
         yield "idle", "no compaction ended in this phase"
     elif phase.get("stall_us") == 0:
         yield "unstalled", "writes never waited: compactions kept up with them"

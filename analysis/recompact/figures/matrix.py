@@ -14,7 +14,7 @@ from recompact.figures import data as rows
 from recompact.figures import style
 from recompact.figures.declarations import Axes, EngineStyle, Figure, Series
 from recompact.figures.sweeps import UNIT_FACTORS, axis_label, sweep_of
-from recompact.results import Results, Untold
+from recompact.results import MissingCell, Results, Untold
 
 BASELINE = "leveldb"
 LARGEST = 4.0  # factor at which the colours end
@@ -157,6 +157,8 @@ def _measured(results: Results, axes: Axes, series: Series) -> pd.DataFrame:
         except Untold:
             continue  # RocksDB has no counter for it
         told.append(one)
+    if not told:
+        raise MissingCell(f"experiment {series.experiment}: no run tells {series.metric}")
     values = pd.concat(told)
     if series.scaled_up:
         values = values.assign(value=values.value * values.scale_factor)
