@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     test = commands.add_parser("test")
     test.add_argument("checks", nargs="*", help="only these checks")
     commands.add_parser("figures")
+    commands.add_parser("pdf")
     commands.add_parser("verify")
     publish = commands.add_parser("publish", parents=[on_host])
     publish.add_argument("scale", choices=SCALES)
@@ -189,6 +190,11 @@ def main(arguments: list[str] | None = None) -> int:
                 return 0
             case "plan":
                 return _plan(words)
+            case "pdf":
+                from recompact import evaluate
+
+                evaluate.documents()
+                return 0
             case "verify":
                 from recompact import evaluate
 

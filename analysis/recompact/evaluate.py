@@ -126,6 +126,21 @@ def _draw_published(chosen: Sequence[Figure]) -> list[str]:
     return told
 
 
+def documents() -> None:
+    """Write the appendix and all figures as PDF, from the published tables."""
+    from recompact.report import appendix
+
+    drawn = load_figures(ROOT / FIGURES).figures
+    folder = (ROOT / PUBLISHED_PAGE).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    declared = load_claims(ROOT / CLAIMS).claims
+    appendix.write_appendix(ROOT / PUBLISHED, declared, drawn, folder / "appendix.pdf")
+    appendix.write_figures(
+        Results.load(ROOT / PUBLISHED), drawn, styles(), folder / "figures.pdf"
+    )
+    print(f"wrote appendix.pdf and figures.pdf beside {PUBLISHED_PAGE}")
+
+
 def verify() -> int:
     """Compute published tables and verdicts again; print what differs; give the exit status."""
     published = ROOT / PUBLISHED

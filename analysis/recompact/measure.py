@@ -67,6 +67,21 @@ def specification(run: Run, raw: Path) -> dict[str, Any]:
     return run.spec | {"device": device}
 
 
+def commit(root: Path) -> str:
+    """Name the commit that is checked out, with ``-dirty`` behind it where files differ from it.
+
+    An archive that git made of a commit has its name in ``.commit``; elsewhere nobody knows.
+    """
+    if (root / ".git").exists():
+        words = ["git", "-C", root, "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return done.stdout.strip()
+    named = root / ".commit"
+    name = named.read_text(encoding="utf-8").strip() if named.exists() else "$"
+    return "unknown" if name.startswith("$") else name
+
+
 def pinning(run: Run) -> tuple[str, ...]:
     """Words that keep the driver, and all its threads, on the first processors."""
     processors = run.spec.get("processors")
@@ -123,7 +138,7 @@ def measure(
     shutil.rmtree(data, ignore_errors=True)
     if check_existing(run_directory, run) and (database.exists() or not run.keeps_database):
         return
-    content = specification(run, run_directory.parent)
+    content = specification(run, run_directory.parent) | {"commit": commit(root)}
     shutil.rmtree(run_directory, ignore_errors=True)
     run_directory.mkdir(parents=True)
     path = run_directory / "specification.json"

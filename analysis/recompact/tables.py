@@ -859,7 +859,7 @@ def specifications_table(records: Mapping[str, RunRecord]) -> pd.DataFrame:
     """Tell the full conditions of each run, once per run; paths of the host are left out."""
     conditions = (
         *("scale_factor", "seed", "compressibility", "key_order", "timeline_interval_ms"),
-        "processors",
+        *("processors", "commit"),
     )
     paths = ("path", "mounts")
     rows = []

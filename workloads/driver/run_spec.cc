@@ -383,7 +383,7 @@ Status ReadDocument(RunSpec* spec) {
   }
   // What else tells one run from another.
   for (const char* name :
-       {"repetition", "copy", "profile", "processors", "runtime"}) {
+       {"repetition", "copy", "profile", "processors", "runtime", "commit"}) {
     object.Ignore(name);
   }
   if (const Json* const phases = object.Take("phases")) {
