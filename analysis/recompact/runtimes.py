@@ -13,7 +13,6 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from recompact import upstream
 from recompact.errors import RecompactError
 from recompact.jobs import NATIVE, Run
 from recompact.shell import run as command
@@ -154,6 +153,8 @@ def build_image(runtime: str, root: Path, tag: str, target: str, log: Path) -> N
     if base:
         words += ["--build-arg", f"BASE_IMAGE={base}"]
     command([*words, root], log=log)
+    from recompact import upstream  # of all steps, runs are to begin soon
+
     # What a compiler was is known when it has compiled: the same again, from the cache.
     release = upstream.declared(root)
     told = {"upstream": release.sha256, **labels(runtime, tag)}
