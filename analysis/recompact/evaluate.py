@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from recompact import ROOT
@@ -14,7 +15,7 @@ from recompact import tables as tables_module
 from recompact import verify as verify_module
 from recompact.claims import load_claims
 from recompact.figures.declarations import EngineStyle, Figure, load_figures
-from recompact.figures.rendering import draw, render, save
+from recompact.figures.rendering import draw, save
 from recompact.pipeline import CLAIMS, FIGURES, RAW, declarations, select, write_finished_plan
 from recompact.plan import EMULATED, Host
 from recompact.publish import note_costs, write_costs, write_verdicts
@@ -45,8 +46,40 @@ def claims(tables_folder: Path, out: Path) -> None:
 
 
 def figures(tables_folder: Path, names: Collection[str], out: Path) -> None:
-    """Draw figures."""
-    render(tables_folder, names, out, figures_path=ROOT / FIGURES, styles=styles())
+    """Draw figures.
+
+    Raises
+    ------
+    MissingCell
+        If the tables lack what one of them needs.
+    """
+    chosen = load_figures(ROOT / FIGURES).chosen(names)
+    missing = [told for told in _drawn(tables_folder, chosen, out).values() if told]
+    if missing:
+        raise MissingCell("; ".join(missing))
+
+
+def _drawn(
+    tables_folder: Path, chosen: Sequence[Figure], out: Path
+) -> dict[str, str | None]:
+    """Draw figures on all processors; of each say what it lacks, if anything."""
+    workers = min(os.cpu_count() or 1, len(chosen))
+    with ProcessPoolExecutor(workers) as pool:
+        parts = [chosen[place::workers] for place in range(workers)]
+        done = pool.map(partial(_draw, tables_folder, out), parts)
+        return {name: lacks for part in done for name, lacks in part.items()}
+
+
+def _draw(tables_folder: Path, out: Path, chosen: Sequence[Figure]) -> dict[str, str | None]:
+    results = Results.load(tables_folder)
+    drawn: dict[str, str | None] = {}
+    for figure in chosen:
+        try:
+            save(draw(results, figure, styles()), figure.id, out)
+            drawn[figure.id] = None
+        except MissingCell as missing:
+            drawn[figure.id] = str(missing)
+    return drawn
 
 
 def report(tables_folder: Path, rendered: Path, page: Path) -> None:
@@ -103,27 +136,11 @@ def held_by(scale: str, host: Host = EMULATED) -> list[Path]:
 def published_figures() -> None:
     """Draw what the published tables hold, judge the claims, and write the page."""
     published, rendered = ROOT / PUBLISHED, ROOT / RENDERED
-    drawn = load_figures(ROOT / FIGURES).figures
-    workers = os.cpu_count() or 1
-    with ProcessPoolExecutor(workers) as pool:
-        for told in pool.map(_draw_published, (drawn[place::workers] for place in range(workers))):
-            print("\n".join(told), flush=True)
+    for name, lacks in _drawn(published, load_figures(ROOT / FIGURES).figures, rendered).items():
+        print(f"{name} not drawn: {lacks}" if lacks else f"drew {name}")
     claims(published, published / "claims.csv")
     report(published, rendered, ROOT / PUBLISHED_PAGE)
     print(f"wrote {PUBLISHED}/claims.csv and {PUBLISHED_PAGE}")
-
-
-def _draw_published(chosen: Sequence[Figure]) -> list[str]:
-    """Draw figures from the published tables; of each say whether they hold what it needs."""
-    results = Results.load(ROOT / PUBLISHED)
-    told = []
-    for figure in chosen:
-        try:
-            save(draw(results, figure, styles()), figure.id, ROOT / RENDERED)
-            told.append(f"drew {figure.id}")
-        except MissingCell as missing:
-            told.append(f"{figure.id} not drawn: {missing}")
-    return told
 
 
 def documents() -> None:

@@ -14,8 +14,9 @@ import pytest
 
 from recompact import claims, report, tables
 from recompact.figures.declarations import load_figures
-from recompact.figures.rendering import render
+from recompact.figures.rendering import draw, save
 from recompact.report.page import number
+from recompact.results import Results
 from synthetic import STYLES, Campaign
 
 FOLDER = Path(__file__).parents[2] / "paper_figures"
@@ -53,7 +54,8 @@ def page_path(tmp_path_factory):
     tables.build(campaign.raw, campaign.write(), results)
     claims.evaluate(results, results / "claims.csv", claims_path=FOLDER / "claims.yaml")
     rendered = root / "rendered"
-    render(results, DRAWN, rendered, figures_path=FOLDER / "figures.yaml", styles=STYLES)
+    for figure in load_figures(FOLDER / "figures.yaml").chosen(DRAWN):
+        save(draw(Results.load(results), figure, STYLES), figure.id, rendered)
     report.build(results, rendered, results / "report", DECLARED)
     return results / "report/index.html"
 

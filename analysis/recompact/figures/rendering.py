@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import matplotlib
@@ -17,7 +17,7 @@ from recompact.figures.breakdown import stage_breakdown, step_breakdown
 from recompact.figures.cache import cache_over_time
 from recompact.figures.compactions import compaction_sizes
 from recompact.figures.data import DATA_COLUMNS, Drawing
-from recompact.figures.declarations import EngineStyle, Figure, load_figures
+from recompact.figures.declarations import EngineStyle, Figure
 from recompact.figures.dlsm_models import bytes_by_level, update_rates
 from recompact.figures.equations import compaction_bytes_by_level, ldc_equations
 from recompact.figures.gantt import pipeline_gantt
@@ -75,45 +75,8 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
 }
 
 
-def render(
-    results_dir: Path,
-    figure_ids: Collection[str],
-    out_dir: Path,
-    *,
-    figures_path: Path,
-    styles: Mapping[str, EngineStyle],
-) -> None:
-    """Draw figures.
-
-    Parameters
-    ----------
-    results_dir : Path
-        Tidy tables, see `Results.load`.
-    figure_ids : collection of str
-        Figures to draw.
-    out_dir : Path
-        Receives ``<id>.png`` (150 dpi), ``<id>.svg`` and ``<id>.csv`` of each.
-    figures_path : Path
-        figures.yaml.
-    styles : mapping of str to EngineStyle
-        Look per engine id.
-
-    Raises
-    ------
-    DeclarationError
-        If a figure or its function is not declared or does not exist.
-    MissingCell
-        If a value was not measured; names the figure and the cell.
-    TableError
-        If there are no tables.
-    """
-    results = Results.load(results_dir)
-    for figure in load_figures(figures_path).chosen(figure_ids):
-        save(draw(results, figure, styles), figure.id, out_dir)
-
-
 def save(drawing: Drawing, name: str, out_dir: Path) -> None:
-    """Write a figure and its data as `render` does, and close it."""
+    """Write ``<name>.png`` (150 dpi), ``<name>.svg`` and ``<name>.csv``, and close the figure."""
     out_dir.mkdir(parents=True, exist_ok=True)
     with theme():
         drawing.figure.savefig(out_dir / f"{name}.png")
@@ -123,7 +86,24 @@ def save(drawing: Drawing, name: str, out_dir: Path) -> None:
 
 
 def draw(results: Results, figure: Figure, styles: Mapping[str, EngineStyle]) -> Drawing:
-    """Draw one figure, or a notice where the host did not allow its runs; see `render`."""
+    """Draw one figure, or a notice where the host did not allow its runs.
+
+    Parameters
+    ----------
+    results : Results
+        Tidy tables.
+    figure : Figure
+        Its declaration.
+    styles : mapping of str to EngineStyle
+        Look per engine id.
+
+    Raises
+    ------
+    DeclarationError
+        If its function does not exist.
+    MissingCell
+        If a value was not measured; names the figure and the cell.
+    """
     if figure.function not in FUNCTIONS:
         raise DeclarationError(
             f"figures.yaml: {figure.id}: no function {figure.function}; "
