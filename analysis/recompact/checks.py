@@ -118,6 +118,7 @@ def all_checks(root: Path) -> list[Check]:
         command("snakefmt", "snakefmt", "--check", *RULES),
         command("snakemake lint", "snakemake", "--lint", "--config", "scale=smoke"),
         command("shellcheck", "shellcheck", "repro", ".ci/run"),
+        command("hadolint", "hadolint", "docker/Dockerfile"),
         command("clang-format", "clang-format", "--dry-run", "--Werror", *_cpp_sources(root)),
         command(
             "analysis",
