@@ -36,7 +36,7 @@ POINTS_OF_INCH = 72
 
 @dataclass(frozen=True)
 class ClaimView:
-    """A claim as the page shows it: declared, measured, judged; its figures and experiments."""
+    """A claim as the page shows it: declared, measured, judged; where it is shown and measured."""
 
     claim: Claim
     verdict: Verdict
@@ -78,6 +78,8 @@ class FigureView:
         Lines of the stamp, or why there is none.
     engines, devices : tuple of str
         Of its runs.
+    experiments : tuple of str
+        Those that were measured.
     suspect : tuple of str
         The driver's reasons to doubt a run.
     marks : tuple of (str, int, tuple of str)
@@ -104,6 +106,7 @@ class FigureView:
     stamp: tuple[str, ...]
     engines: tuple[str, ...]
     devices: tuple[str, ...]
+    experiments: tuple[str, ...]
     suspect: tuple[str, ...]
     marks: tuple[tuple[str, int, tuple[str, ...]], ...]
     numbers: tuple[NumberView, ...]
@@ -161,11 +164,14 @@ def build(results_dir: Path, rendered_dir: Path, out_dir: Path, declared: Declar
     """
     results = Results.load(results_dir)
     figures = load_figures(declared.figures).figures
-    judged = _claim_views(results_dir / "claims.csv", load_claims(declared.claims).claims, figures)
+    claims = load_claims(declared.claims).claims
+    judged = _claim_views(results_dir / "claims.csv", claims, figures, results.experiments)
     marks = pitfalls.find(results, declared.cached_on_purpose)
     out_dir.mkdir(parents=True, exist_ok=True)
+    costs = _costs(results)
     views = [
-        _figure_view(entry, results, judged, marks, rendered_dir, out_dir) for entry in figures
+        _figure_view(entry, results, judged, marks, costs, rendered_dir, out_dir)
+        for entry in figures
     ]
     scales = dict.fromkeys(campaign.scale for campaign in results.campaigns)
     script = (HERE / "page.js").read_text(encoding="utf-8")
@@ -217,7 +223,10 @@ def number(value: float | None) -> str:
 
 
 def _claim_views(
-    path: Path, declared: Sequence[Claim], figures: Sequence[Figure]
+    path: Path,
+    declared: Sequence[Claim],
+    figures: Sequence[Figure],
+    measured: Collection[str],
 ) -> dict[str, ClaimView]:
     if not path.exists():
         raise TableError(f"{path}: no such file; evaluate the claims")
@@ -237,7 +246,9 @@ def _claim_views(
             reason=row["reason"],
             figures=tuple(entry.id for entry in figures if claim.id in entry.claims),
             experiments=tuple(
-                dict.fromkeys(name for check in claim.check for name in check.experiments)
+                name
+                for name in dict.fromkeys(name for one in claim.check for name in one.experiments)
+                if name in measured
             ),
         )
     return views
@@ -253,6 +264,7 @@ def _figure_view(
     results: Results,
     claims: dict[str, ClaimView],
     marks: pd.DataFrame,
+    costs: Mapping[Path, pd.DataFrame],
     rendered_dir: Path,
     out_dir: Path,
 ) -> FigureView:
@@ -273,7 +285,7 @@ def _figure_view(
     except MissingCell as missing:
         lines, scale = (str(missing),), results.campaigns[0].scale
         runs, suspect, devices = (), (), ()
-    minutes, disk_bytes = _costs(results, entry, set(runs))
+    minutes, disk_bytes = _costs_of(entry, results, costs, runs)
     flame_graphs = [RAW_FOLDER / run / FLAME_GRAPH for run in runs]
     engines = () if data is None else tuple(data.engine.dropna().unique())
     return FigureView(
@@ -283,6 +295,7 @@ def _figure_view(
         stamp=lines,
         engines=engines,
         devices=devices,
+        experiments=tuple(name for name in entry.experiments if name in results.experiments),
         suspect=suspect,
         marks=_marks(entry, results, marks, set(runs), data),
         numbers=() if data is None else _numbers(data),
@@ -310,17 +323,29 @@ def _size(path: Path) -> tuple[int, int] | None:
     return width, height
 
 
-def _costs(results: Results, entry: Figure, runs: set[str]) -> tuple[float | None, float]:
-    """Tell how many minutes the runs of a figure took, and the most that one held on its disk."""
+def _costs(results: Results) -> dict[Path, pd.DataFrame]:
+    """Tell of each run of each campaign how many seconds it took, and the most bytes it held."""
+    costs = {}
+    for campaign in results.campaigns:
+        held = campaign.runs[campaign.runs.metric.isin(["space_peak_bytes", "space_table_bytes"])]
+        costs[campaign.directory] = pd.DataFrame(
+            {
+                "seconds": parts_of_runs(campaign.runs).groupby("run").value.sum(),
+                "disk_bytes": held.groupby("run").value.max(),
+            }
+        )
+    return costs
+
+
+def _costs_of(
+    entry: Figure, results: Results, costs: Mapping[Path, pd.DataFrame], runs: Sequence[str]
+) -> tuple[float | None, float]:
+    """Sum up the minutes of a figure's runs, and find the most that one of them held."""
     if not runs:
         return None, 0.0
-    told = pd.concat(
-        campaign.runs for campaign in {results.campaign(name) for name in entry.experiments}
-    )
-    told = told[told.run.isin(runs)]
-    held = told[told.metric.isin(["space_peak_bytes", "space_table_bytes"])].value
-    most = 0.0 if held.empty else float(held.max())
-    return float(parts_of_runs(told).value.sum()) / 60, most
+    folders = {results.campaign(name).directory for name in entry.experiments}
+    told = pd.concat([costs[folder].reindex(runs).dropna(how="all") for folder in folders])
+    return float(told.seconds.sum()) / 60, float(told.disk_bytes.max())
 
 
 def _marks(
