@@ -24,6 +24,7 @@ NOISE_EXPERIMENTS = ("noise", "parity")
 FIGURES = "paper_figures/figures.yaml"
 CLAIMS = "paper_figures/claims.yaml"
 RAW = "results/raw"
+DATABASES = "build/databases"
 FINISHED = "build/finished"
 
 
@@ -223,8 +224,14 @@ def traces_of(plan: Plan, name: str) -> list[str]:
 
 
 def base_of(run: Run) -> list[str]:
-    """Name the mark of the run whose database a run starts from, if any."""
-    return [f"{FINISHED}/{run.start_from}"] if run.start_from else []
+    """Name the mark of the run whose database a run starts from, and the database, if any."""
+    folders = (FINISHED, DATABASES) if run.start_from else ()
+    return [f"{folder}/{run.start_from}" for folder in folders]
+
+
+def prepared(plan: Plan) -> str:
+    """Give a regular expression of the runs whose database others start from."""
+    return "|".join(run.id for run in plan.runs.values() if run.keeps_database) or "none"
 
 
 def calibration_of(run: Run) -> list[str]:
