@@ -311,7 +311,6 @@ class Experiment(Declaration):
     paper: str
     engines: tuple[str, ...] = Field(min_length=1)
     device: str
-    any_disk: bool = False  # of a host with a real disk, whatever its kind
     members: FromSweep | None = None
     processors: int | None = Field(default=None, ge=1)
     options: dict[OptionName, Scalar | FromSweep] = {}
@@ -330,7 +329,6 @@ class Experiment(Declaration):
     sweep: dict[str, Sweep] = {}
     repetitions: dict[ScaleName, Annotated[int, Field(ge=1)]] = {}
     profile: bool = False
-    keep_events: bool = False
 
     @model_validator(mode="after")
     def _prepared_databases_are_known(self) -> Experiment:
@@ -411,7 +409,6 @@ class Balance(Declaration):
     compute_share: float = Field(gt=0, lt=1)
 
 
-DiskKind = Literal["ssd", "hdd", "smr", "raid0"]  # of a model, or of a real disk in its place
 BLOCK_BYTES = 4096  # of files on a shingled disk, see workloads/driver/file_placement.h
 
 
@@ -430,7 +427,7 @@ class Device(Declaration, extra="allow"):
         Whether each table has bands of its own on a disk of kind smr; not if left out.
     """
 
-    kind: Literal["memory", "path", "zoned_smr"] | DiskKind
+    kind: Literal["memory", "path", "ssd", "hdd", "smr", "zoned_smr", "raid0"]
     title: str
     source: str
     balance: Balance | None = None

@@ -14,7 +14,7 @@ from recompact.claims import load_claims
 from recompact.declarations import DeclarationError
 from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN
 from recompact.figures.declarations import Figures, check_experiments, check_sizes, load_figures
-from recompact.figures.rendering import FUNCTIONS, draw, save
+from recompact.figures.rendering import FUNCTIONS, draw, render
 from recompact.figures.style import stamp_lines
 from recompact.pipeline import declarations
 from recompact.results import MissingCell, Results
@@ -175,8 +175,13 @@ def test_fitted_theorem_has_the_geometric_mean_of_the_measurement(drawings):
 
 def test_files_are_written_and_a_second_time_the_same(directories, tmp_path):
     for name in ("one", "two"):
-        results = Results.load(directories["smoke"])
-        save(draw(results, ENTRIES["RC-SCALE"], STYLES), "RC-SCALE", tmp_path / name)
+        render(
+            directories["smoke"],
+            ["RC-SCALE"],
+            tmp_path / name,
+            figures_path=FOLDER / "figures.yaml",
+            styles=STYLES,
+        )
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert names == ["RC-SCALE.csv", "RC-SCALE.png", "RC-SCALE.svg"]
     for name in names:
