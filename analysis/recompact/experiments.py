@@ -311,6 +311,7 @@ class Experiment(Declaration):
     paper: str
     engines: tuple[str, ...] = Field(min_length=1)
     device: str
+    any_disk: bool = False  # of a host with a real disk, whatever its kind
     members: FromSweep | None = None
     processors: int | None = Field(default=None, ge=1)
     options: dict[OptionName, Scalar | FromSweep] = {}
@@ -329,6 +330,7 @@ class Experiment(Declaration):
     sweep: dict[str, Sweep] = {}
     repetitions: dict[ScaleName, Annotated[int, Field(ge=1)]] = {}
     profile: bool = False
+    keep_events: bool = False
 
     @model_validator(mode="after")
     def _prepared_databases_are_known(self) -> Experiment:
@@ -409,6 +411,7 @@ class Balance(Declaration):
     compute_share: float = Field(gt=0, lt=1)
 
 
+DiskKind = Literal["ssd", "hdd", "smr", "raid0"]  # of a model, or of a real disk in its place
 BLOCK_BYTES = 4096  # of files on a shingled disk, see workloads/driver/file_placement.h
 
 
@@ -427,7 +430,7 @@ class Device(Declaration, extra="allow"):
         Whether each table has bands of its own on a disk of kind smr; not if left out.
     """
 
-    kind: Literal["memory", "path", "ssd", "hdd", "smr", "zoned_smr", "raid0"]
+    kind: Literal["memory", "path", "zoned_smr"] | DiskKind
     title: str
     source: str
     balance: Balance | None = None
