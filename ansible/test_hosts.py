@@ -159,6 +159,14 @@ def _file_system(machine: Machine) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
 
 
+def test_the_playbooks_are_of_the_production_profile() -> None:
+    if not ANSIBLE.is_dir():
+        pytest.skip("there is no .ansible; make it as ansible/README.md says")
+    words = [ANSIBLE / "ansible-lint", "--offline", "--profile", "production"]
+    path = f"{ANSIBLE}:{os.environ['PATH']}"
+    subprocess.run(words, cwd=ROOT / "ansible", env=os.environ | {"PATH": path}, check=True)
+
+
 def test_a_check_changes_nothing(lab: Lab) -> None:
     played = lab.play("site.yml", "--check")
     assert played.status == 0, played.said[-3000:]

@@ -17,6 +17,7 @@ from recompact.experiments import Declarations
 
 PYTHON_SOURCES = ("analysis", "docker", "ansible", "profiles")
 TESTS = "build/tests"
+LOCK = "requirements.lock"
 TIMED = "timed"  # upstream_tests.cmake's label
 CTEST = ("ctest", "--output-on-failure", "--parallel", str(os.cpu_count() or 1))
 RULES = (
@@ -119,6 +120,8 @@ def all_checks(root: Path) -> list[Check]:
         command("snakemake lint", "snakemake", "--lint", "--config", "scale=smoke"),
         command("shellcheck", "shellcheck", "repro", ".ci/run"),
         command("hadolint", "hadolint", "docker/Dockerfile"),
+        # What the registry has no word on is listed as not audited.
+        command("audit", "pip-audit", "--require-hashes", "--disable-pip", "-r", LOCK),
         command("clang-format", "clang-format", "--dry-run", "--Werror", *_cpp_sources(root)),
         command(
             "analysis",

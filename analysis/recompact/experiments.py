@@ -326,7 +326,7 @@ class Experiment(Declaration):
     sweep: dict[str, Sweep] = {}
     repetitions: dict[ScaleName, Annotated[int, Field(ge=1)]] = {}
     profile: bool = False
-    keep_events: bool = False
+    keep_events: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _prepared_databases_are_known(self) -> Experiment:
@@ -554,6 +554,9 @@ class Declarations:
         for name, experiment in self.experiments.items():
             for engine in experiment.engines:
                 self._check(name, "engines", engine, self.compared, "engines/engines.yaml")
+            for engine in experiment.keep_events:
+                own = dict.fromkeys(experiment.engines)
+                self._check(name, "keep_events", engine, own, "its engines")
             self._check(name, "device", experiment.device, self.devices, "workloads/devices.yaml")
             for scale_name, scale in self.scales.items():
                 if experiment.size not in scale.factor:

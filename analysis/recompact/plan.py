@@ -350,7 +350,7 @@ class _Planner:
                 "point": point,
                 "factor": self._factor(experiment, point),
                 "profile": run.profile,
-                "events": experiment.keep_events and repetition == 1,
+                "events": engine in experiment.keep_events and repetition == 1,
             }
         )
 

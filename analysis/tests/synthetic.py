@@ -167,6 +167,7 @@ PROFILE = {
     ("other", "others"): 0.09,
 }
 SAMPLES = 20000
+KEEP_EVENTS = {name: entry.keep_events for name, entry in declarations().experiments.items()}
 THINNING = {
     "ldc_fanout": "left out: fanout 5, 8",
     "lwc_load": "left out: size_gb 6, 8, 9",
@@ -1025,7 +1026,7 @@ class Campaign:
                 "point": point,
                 "factor": factor,
                 "profile": profile,
-                "events": experiment.startswith("matrix") and repetition == 1,
+                "events": engine in KEEP_EVENTS[experiment] and repetition == 1,
             }
         )
         directory = self.raw / run
