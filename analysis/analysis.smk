@@ -8,7 +8,6 @@ TABLES = [
         "phases.csv",
         "timeline.csv",
         "compactions.csv",
-        "events.csv",
         "spans.csv",
         "profile.csv",
         "noise.csv",

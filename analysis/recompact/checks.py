@@ -15,9 +15,8 @@ from recompact import build, torture, upstream
 from recompact.errors import RecompactError
 from recompact.experiments import Declarations
 
-PYTHON_SOURCES = ("analysis", "docker", "ansible", "profiles")
+PYTHON_SOURCES = ("analysis",)
 TESTS = "build/tests"
-LOCK = "requirements.lock"
 TIMED = "timed"  # upstream_tests.cmake's label
 CTEST = ("ctest", "--output-on-failure", "--parallel", str(os.cpu_count() or 1))
 RULES = (
@@ -29,21 +28,12 @@ RULES = (
 )
 
 
-# They change the machine (daemons, devices, networks) and put it right again.
-MACHINES = {
-    "containers": "docker/test_containers.py",
-    "hosts": "ansible/test_hosts.py",
-    "cluster": "profiles/test_cluster.py",
-}
-
-
 @dataclass(frozen=True)
 class Check:
-    """One thing to test: a name, what returns whether it passed, whether it runs unless named."""
+    """One thing to test: a name and what returns whether it passed."""
 
     name: str
     passes: Callable[[], bool]
-    by_default: bool = True
 
 
 def _command(root: Path, *words: str | Path, env: dict[str, str] | None = None) -> bool:
@@ -119,9 +109,6 @@ def all_checks(root: Path) -> list[Check]:
         command("snakefmt", "snakefmt", "--check", *RULES),
         command("snakemake lint", "snakemake", "--lint", "--config", "scale=smoke"),
         command("shellcheck", "shellcheck", "repro", ".ci/run"),
-        command("hadolint", "hadolint", "docker/Dockerfile"),
-        # What the registry has no word on is listed as not audited.
-        command("audit", "pip-audit", "--require-hashes", "--disable-pip", "-r", LOCK),
         command("clang-format", "clang-format", "--dry-run", "--Werror", *_cpp_sources(root)),
         command(
             "analysis",
@@ -158,9 +145,6 @@ def all_checks(root: Path) -> list[Check]:
             with_upstream_tests.append(engine)
     checks.append(Check("timed tests", partial(_timed_tests, root, with_upstream_tests)))
     checks.append(Check("foreign databases", partial(torture.foreign_databases, root)))
-    for name, file in MACHINES.items():
-        words = (sys.executable, "-m", "pytest", "-q", "-rs", file)
-        checks.append(Check(name, partial(_command, root, *words), by_default=False))
     return checks
 
 
@@ -178,7 +162,7 @@ def run(root: Path, names: Sequence[str] = ()) -> int:
         if name not in known:
             raise RecompactError(f"no check is named {name!r}; there are {', '.join(known)}")
     failed = []
-    chosen = [check for check in checks if check.name in names or not names and check.by_default]
+    chosen = [check for check in checks if not names or check.name in names]
     for check in chosen:
         print(f"== {check.name}", flush=True)
         start = time.monotonic()

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from recompact import metrics
 from recompact.errors import RecompactError
 
 EXPERIMENTS = "workloads/experiments.yaml"
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
-MetricName = Annotated[str, AfterValidator(metrics.known)]  # a mistyped one is told
 
 
 class DeclarationError(RecompactError):

@@ -14,7 +14,7 @@ from recompact.claims import load_claims
 from recompact.declarations import DeclarationError
 from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN
 from recompact.figures.declarations import Figures, check_experiments, check_sizes, load_figures
-from recompact.figures.rendering import FUNCTIONS, draw, save
+from recompact.figures.rendering import FUNCTIONS, draw, render
 from recompact.figures.style import stamp_lines
 from recompact.pipeline import declarations
 from recompact.results import MissingCell, Results
@@ -22,15 +22,20 @@ from synthetic import STYLES, Campaign
 
 FOLDER = Path(__file__).parents[2] / "paper_figures"
 ENTRIES = {figure.id: figure for figure in load_figures(FOLDER / "figures.yaml").figures}
-SCALES = ("smoke", "small")
+SCALES = {
+    "smoke": {},
+    "small": {"scale": "small", "factor": 16, "repetitions": 3, "thin": False},
+}
 
 
 @pytest.fixture(scope="module")
-def directories(smoke_tables, tmp_path_factory):
+def directories(tmp_path_factory):
     root = tmp_path_factory.mktemp("figures")
-    campaign = Campaign(root, scale="small", factor=16, repetitions=3, thin=False)
-    tables.build(campaign.raw, campaign.write(), root / "small")
-    return {"smoke": smoke_tables, "small": root / "small"}
+    for name, options in SCALES.items():
+        campaign = Campaign(root / "campaigns" / name, **options)
+        campaign.root.mkdir(parents=True)
+        tables.build(campaign.raw, campaign.write(), root / name)
+    return {name: root / name for name in SCALES}
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +126,7 @@ def test_all_repetitions_and_the_papers_numbers_are_in_the_data(drawings, figure
     assert list(data.columns) == DATA_COLUMNS
     medians = data[data.source == MEDIAN]
     pairs = ("RC-NOISE", "PCP-NOISE", "DLSM-NOISE")
-    over_time = ("space_over_time", "throughput_over_time", "levels_over_time", "tree_over_time")
+    over_time = ("space_over_time", "throughput_over_time", "levels_over_time")
     if (
         figure not in pairs
         and entry.function not in over_time
@@ -170,8 +175,13 @@ def test_fitted_theorem_has_the_geometric_mean_of_the_measurement(drawings):
 
 def test_files_are_written_and_a_second_time_the_same(directories, tmp_path):
     for name in ("one", "two"):
-        results = Results.load(directories["smoke"])
-        save(draw(results, ENTRIES["RC-SCALE"], STYLES), "RC-SCALE", tmp_path / name)
+        render(
+            directories["smoke"],
+            ["RC-SCALE"],
+            tmp_path / name,
+            figures_path=FOLDER / "figures.yaml",
+            styles=STYLES,
+        )
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert names == ["RC-SCALE.csv", "RC-SCALE.png", "RC-SCALE.svg"]
     for name in names:

@@ -382,8 +382,7 @@ Status ReadDocument(RunSpec* spec) {
                                &spec->recent_keys));
   }
   // What else tells one run from another.
-  for (const char* name :
-       {"repetition", "copy", "profile", "processors", "runtime", "commit"}) {
+  for (const char* name : {"repetition", "copy", "profile", "processors"}) {
     object.Ignore(name);
   }
   if (const Json* const phases = object.Take("phases")) {

@@ -9,7 +9,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from recompact.declarations import Declaration, DeclarationError, MetricName, check_declared, load
+from recompact.declarations import Declaration, DeclarationError, check_declared, load
+from recompact.metrics import MetricName
 
 Unit = Literal["1", "ops/s", "1/s", "us", "ms", "s", "MB/s", "KiB", "MiB", "GiB"]
 

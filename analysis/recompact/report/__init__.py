@@ -1,5 +1,5 @@
-"""The report: pages that open offline and show every figure, verdict and run."""
+"""The report: one page that opens offline and shows every figure and verdict."""
 
-from recompact.report.page import Declared, build
+from recompact.report.page import build
 
-__all__ = ["Declared", "build"]
+__all__ = ["build"]
