@@ -308,6 +308,7 @@ class Experiment(Declaration):
     engines: tuple[str, ...] = Field(min_length=1)
     device: str
     any_disk: bool = False  # of a host with a real disk, whatever its kind
+    direct_io: bool = True  # of engines that have it
     members: FromSweep | None = None
     processors: int | None = Field(default=None, ge=1)
     options: dict[OptionName, Scalar | FromSweep] = {}

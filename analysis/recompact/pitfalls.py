@@ -159,7 +159,9 @@ def _overlaps(campaign: Campaign) -> list[tuple[str, ...]]:
     lasted = parts_of_runs(campaign.runs).groupby("run").value.sum()
     begun = campaign.specifications.set_index("run").date
     begun = begun[begun.str.contains("T", na=False)]  # older runs tell the day only
-    timed = pd.DataFrame({"begun": pd.to_datetime(begun, format="ISO8601"), "lasted": lasted.reindex(begun.index)})
+    timed = pd.DataFrame(
+        {"begun": pd.to_datetime(begun, format="ISO8601"), "lasted": lasted.reindex(begun.index)}
+    )
     timed = timed.dropna().sort_values("begun")
     ended = timed.begun + pd.to_timedelta(timed.lasted, unit="s")
     before = ended.cummax().shift()

@@ -389,7 +389,7 @@ class _Planner:
             "repetition": repetition,
         }
         # Keys that most runs do not have, so that those keep their names.
-        if self.declarations.engines[built].direct_io:
+        if self.declarations.engines[built].direct_io and experiment.direct_io:
             base["engine"]["direct_io"] = True
         if experiment.processors is not None:
             base["processors"] = experiment.processors

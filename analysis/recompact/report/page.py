@@ -53,6 +53,7 @@ class NumberView:
     """One number of the paper beside ours."""
 
     series: str
+    engine: str | None
     x: str
     unit: str
     paper: float
@@ -372,11 +373,12 @@ def _numbers(data: pd.DataFrame) -> tuple[NumberView, ...]:
     """Put the paper's values of a figure's data beside the measured medians."""
     keys = ["panel", "series", "x", "unit"]
     paper = data.loc[data.source == rows.PAPER, [*keys, "value"]]
-    ours = data.loc[data.source == rows.MEDIAN, [*keys, "value", "low", "high"]]
+    ours = data.loc[data.source == rows.MEDIAN, [*keys, "engine", "value", "low", "high"]]
     joined = paper.merge(ours, on=keys, how="left", suffixes=("_paper", ""))
     return tuple(
         NumberView(
             series=row["series"],
+            engine=row["engine"],
             x=row["x"],
             unit="" if row["unit"] == "1" else row["unit"],
             paper=row["value_paper"],
@@ -388,17 +390,17 @@ def _numbers(data: pd.DataFrame) -> tuple[NumberView, ...]:
     )
 
 
-def _conditions(results: Results) -> list[tuple[str, str]]:
+def _conditions(results: Results) -> list[tuple[str, str | list[str]]]:
     """Name and value of what the whole page was measured with."""
     stamp = results.stamp(results.experiments)
     dates = [campaign.specifications.date for campaign in results.campaigns]
     days = pd.concat(dates).str[:10].agg(["min", "max"])
     return [
         ("host", "; ".join(stamp.hosts)),
-        ("devices", ", ".join(stamp.devices)),
+        ("devices", list(stamp.devices)),
         ("runs", f"{len(stamp.runs)}, at least {stamp.repetitions} per point"),
         ("measured", " to ".join(dict.fromkeys(days))),
-        ("sources", ", ".join(name for name in stamp.hashes if not name.startswith("trace "))),
+        ("sources", [name for name in stamp.hashes if not name.startswith("trace ")]),
         ("doubts", f"{len(stamp.suspect) or 'none'} of {len(stamp.runs)} runs are suspect"),
     ]
 

@@ -164,5 +164,5 @@ def _traces(groups: Any, run: str) -> tuple[str, ...]:
     """Name the trace of each phase that replays one."""
     if run not in groups.groups:
         return ()
-    rows = groups.get_group(run)
+    rows = groups.get_group(run).dropna(subset="trace")
     return tuple(f"{row.phase} {row.workload} {row.trace}" for row in rows.itertuples())
