@@ -17,6 +17,7 @@ from recompact.results import MissingCell, Results
 from recompact.tables import files_of_levels
 
 EVENT = "event"
+PHASE = "load"
 # How an event is drawn, by what it is (engines/README.md, What is counted).
 KINDS = {
     "flush": ("flush of a memtable", "#949494"),
@@ -48,40 +49,46 @@ def tree_over_time(
     (experiment,) = entry.experiments
     events = results.rows("events", experiment)
     timeline = results.rows("timeline", experiment)
-    timeline = timeline[timeline.run.isin(events.run)]
-    first = timeline.phase.iloc[0] if not timeline.empty else ""
-    timeline = timeline[timeline.phase == first]
-    engines = [name for name in styles if name in set(events.engine)]
-    if not engines or timeline.empty:
-        raise MissingCell(f"experiment {experiment} has no events of a phase with a timeline")
+    timeline = timeline[timeline.run.isin(events.run) & (timeline.phase == PHASE)]
+    engines = [name for name in styles if name in set(timeline.engine)]
+    if not engines:
+        raise MissingCell(f"experiment {experiment} has no events of a {PHASE} with a timeline")
     deepest = max(len(files_of_levels(text)) for text in timeline.level_files.dropna())
+    with_more = set(timeline.engine[(timeline[list(BESIDE)].fillna(0) > 0).any(axis=1)])
+    heights = [
+        height for engine in engines for height in ((4, 1) if engine in with_more else (4,))
+    ]
     figure, panels = plt.subplots(
-        2 * len(engines),
+        len(heights),
         1,
-        figsize=(9.5, 2.5 * len(engines)),
+        figsize=(9.5, 0.5 * sum(heights)),
         squeeze=False,
-        gridspec_kw={"height_ratios": [4, 1] * len(engines)},
+        gridspec_kw={"height_ratios": heights},
     )
     frames = []
-    for place, engine in enumerate(engines):
-        levels, beside = panels[2 * place][0], panels[2 * place + 1][0]
-        of_engine = timeline[timeline.engine == engine]
+    free = iter(panels[:, 0])
+    for engine in engines:
+        levels = next(free)
+        of_engine = timeline[timeline.engine == engine].sort_values("time_s")
         lasted = of_engine.time_s.max()
         told = events[(events.engine == engine) & (events.end_s <= lasted)]
         _levels(levels, of_engine, deepest)
         _events(levels, told, lasted)
-        _beside(beside, of_engine)
+        levels.set_xlim(0, lasted)
+        if engine in with_more:
+            levels.tick_params(labelbottom=False)
+            beside = next(free)
+            _beside(beside, of_engine)
+            beside.set_xlim(0, lasted)
         counts = told.groupby("type").size().reindex(list(KINDS)).dropna()
         numbers = ", ".join(f"{int(count)} x {KINDS[kind][0]}" for kind, count in counts.items())
         levels.set_title(f"{styles[engine].label}: {numbers}", loc="left", fontsize=8)
-        for axes in (levels, beside):
-            axes.set_xlim(0, lasted)
-        levels.tick_params(labelbottom=False)
         frames.append(_data(told, styles[engine].label))
-    panels[-1][0].set_xlabel(f"time of phase {first} (s)")
-    figure.legend(
+    panels[-1, 0].set_xlabel(f"time of the {PHASE} (s)")
+    panels[-1, 0].legend(
         handles=[Patch(color=colour, label=label) for label, colour in KINDS.values()],
-        loc="outside upper center",
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.3),
         ncols=len(KINDS),
         fontsize=7,
     )
@@ -132,11 +139,7 @@ def _beside(axes: matplotlib.axes.Axes, timeline: pd.DataFrame) -> None:
         bottom = bottom + value
     axes.set_ylabel("MiB", fontsize=7)
     axes.tick_params(labelsize=6.5)
-    if axes.collections:
-        axes.legend(loc="upper left", fontsize=6.5)
-    else:
-        axes.set_yticks([])
-        axes.set_ylabel("")
+    axes.legend(loc="upper left", fontsize=6.5)
 
 
 def _data(events: pd.DataFrame, panel: str) -> pd.DataFrame:
