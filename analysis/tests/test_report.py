@@ -159,7 +159,7 @@ def test_every_claim_stands_with_its_verdict_and_reason(page, page_path):
 
 def test_paper_and_own_number_stand_side_by_side(page):
     text = " ".join(page.text.split())
-    assert re.search(r"do not compress 10 11\.57 (9|10)\.\d+ 0\.\d+", text)
+    assert re.search(r"do not compress UDC \(LevelDB 1\.23\) 10 11\.57 (9|10)\.\d+ 0\.\d+", text)
     assert "do not compress 6 10.69 not measured" in text
 
 

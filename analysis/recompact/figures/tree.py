@@ -55,9 +55,7 @@ def tree_over_time(
         raise MissingCell(f"experiment {experiment} has no events of a {PHASE} with a timeline")
     deepest = max(len(files_of_levels(text)) for text in timeline.level_files.dropna())
     with_more = set(timeline.engine[(timeline[list(BESIDE)].fillna(0) > 0).any(axis=1)])
-    heights = [
-        height for engine in engines for height in ((4, 1) if engine in with_more else (4,))
-    ]
+    heights = [height for engine in engines for height in ((4, 1) if engine in with_more else (4,))]
     figure, panels = plt.subplots(
         len(heights),
         1,
