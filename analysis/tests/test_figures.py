@@ -1,6 +1,5 @@
 """Tests of the declared figures, drawn from synthetic runs."""
 
-import itertools
 import json
 from pathlib import Path
 
@@ -33,29 +32,38 @@ def directories(smoke_tables, tmp_path_factory):
     return {"smoke": smoke_tables, "small": root / "small"}
 
 
+class Drawings(dict):
+    """Each figure at each scale, drawn when first looked at.
+
+    Attributes
+    ----------
+    asked : dict
+        The experiments that each asked for.
+    """
+
+    def __init__(self, directories):
+        self.results = {scale: Results.load(path) for scale, path in directories.items()}
+        self.asked = {}
+
+    def __missing__(self, key):
+        scale, figure = key
+        plain, asked = Results.planned, set()
+
+        def spy(self, experiment, **arguments):
+            asked.add(experiment)
+            return plain(self, experiment, **arguments)
+
+        with plt.rc_context({"figure.max_open_warning": 0}), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Results, "planned", spy)
+            self[key] = draw(self.results[scale], ENTRIES[figure], STYLES)
+        self.asked[key] = asked
+        return self[key]
+
+
 @pytest.fixture(scope="module")
-def drawn(directories):
-    """Every figure at every scale, and the experiments that it asked for."""
-    results = {name: Results.load(path) for name, path in directories.items()}
-    plain = Results.planned
-    made, asked = {}, {}
-
-    def spy(self, experiment, **arguments):
-        asked[scale, figure].add(experiment)
-        return plain(self, experiment, **arguments)
-
-    with plt.rc_context({"figure.max_open_warning": 0}), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Results, "planned", spy)
-        for scale, figure in itertools.product(SCALES, ENTRIES):
-            asked[scale, figure] = set()
-            made[scale, figure] = draw(results[scale], ENTRIES[figure], STYLES)
-    yield made, asked
+def drawings(directories):
+    yield Drawings(directories)
     plt.close("all")
-
-
-@pytest.fixture(scope="module")
-def drawings(drawn):
-    return drawn[0]
 
 
 def test_the_synthetic_runs_are_those_of_the_declared_engines(directories):
@@ -79,10 +87,9 @@ def test_a_figure_shows_the_claims_that_are_made_by_its_panel():
         assert shown, f"no figure shows {claim.id}"
 
 
-@pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("figure", ENTRIES)
-def test_nothing_is_cut_off_and_no_legend_is_empty(drawings, scale, figure):
-    drawn = drawings[scale, figure].figure
+def test_nothing_is_cut_off_and_no_legend_is_empty(drawings, figure):
+    drawn = drawings["small", figure].figure
     drawn.canvas.draw()
     width, height = drawn.get_size_inches()
     box = drawn.get_tightbbox()
@@ -104,15 +111,14 @@ def test_a_ratio_of_the_paper_stands_at_the_bars_of_its_engine(drawings):
     assert sorted(marks.get_offsets()[:, 0]) == pytest.approx(centres)
 
 
-@pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("figure", ENTRIES)
-def test_every_figure_is_stamped(drawings, directories, scale, figure):
+def test_every_figure_is_stamped(drawings, figure):
     entry = ENTRIES[figure]
-    stamp = Results.load(directories[scale]).stamp(entry.experiments, profiled=entry.profiled)
-    texts = " ".join(text.get_text() for text in drawings[scale, figure].figure.texts)
+    stamp = drawings.results["small"].stamp(entry.experiments, profiled=entry.profiled)
+    texts = " ".join(text.get_text() for text in drawings["small", figure].figure.texts)
     for line in stamp_lines(stamp):
         assert " ".join(line.split()) in " ".join(texts.split())
-    assert f"{scale} scale" in texts
+    assert "small scale" in texts
 
 
 @pytest.mark.parametrize("figure", ENTRIES)
@@ -134,8 +140,9 @@ def test_all_repetitions_and_the_papers_numbers_are_in_the_data(drawings, figure
 
 
 @pytest.mark.parametrize("figure", ENTRIES)
-def test_a_figure_asks_only_for_the_experiments_that_it_lists(drawn, figure):
-    assert drawn[1]["smoke", figure] == set(ENTRIES[figure].experiments)
+def test_a_figure_asks_only_for_the_experiments_that_it_lists(drawings, figure):
+    assert drawings["small", figure]
+    assert drawings.asked["small", figure] == set(ENTRIES[figure].experiments)
 
 
 def test_bytes_are_told_at_the_papers_size(drawings):
