@@ -32,9 +32,9 @@ FAILING_SEEDS = f"{FOLDER}/failing_seeds.csv"
 COMMON_SET = "small"  # of which databases pass from engine to engine
 DEEP_SET = "fan_out_2"  # with more levels than upstream reads
 FIRST_SEED = 1
-SHORT_SHARE = 0.04  # of the full numbers; planted bugs are tried with it first
-SANITIZED_SHARE = 0.01
-SANITIZED_STREAM = 1500  # operations; a sanitizer makes each ten times as slow
+SHORT_SHARE = 0.05  # of the full numbers; planted bugs are tried with it first
+SANITIZED_SHARE = 0.02
+SANITIZED_STREAM = 2000  # operations; a sanitizer makes each ten times as slow
 # A round that takes longer hangs: about ten times what it takes on two cores.
 PATIENCE_S = 300
 PATIENCE_PER_ROUND_S = 3000
