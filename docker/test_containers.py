@@ -147,7 +147,7 @@ def test_an_image_is_labelled_with_what_it_was_built_from(runtime: str, image: s
 
 
 def test_an_image_runs_as_a_user_without_rights(runtime: str, image: str) -> None:
-    assert _inspected(runtime, image)["User"] == "recompact"
+    assert _inspected(runtime, image)["User"] == "1000"
 
 
 def test_a_container_has_nothing_but_what_a_run_needs(

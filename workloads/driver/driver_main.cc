@@ -1,8 +1,9 @@
 // recompact_driver --spec spec.json --out DIR --data-dir DIR [--lock FILE]
 // recompact_driver --build
 //
-// Carries out one run and writes its results, or tells how it was built.  On an error, one line on stderr
-// says where, what and what to do; README.md lists the exit codes.
+// Carries out one run and writes its results, or tells how it was built.  On an
+// error, one line on stderr says where, what and what to do; README.md lists
+// the exit codes.
 
 #include <getopt.h>
 #include <signal.h>
@@ -58,8 +59,8 @@ Status ParseFlags(int argc, char** argv, Flags* flags) {
     }
   }
   if (flags->build && argc == 2) return Status::OK();
-  if (flags->build || optind < argc || flags->spec.empty() || flags->out.empty() ||
-      flags->data_dir.empty()) {
+  if (flags->build || optind < argc || flags->spec.empty() ||
+      flags->out.empty() || flags->data_dir.empty()) {
     return Status::BadInput("command line", "is not complete", usage);
   }
   return Status::OK();
