@@ -5,7 +5,8 @@ from snakemake.utils import min_version
 from recompact import ROOT, jobs, pipeline
 
 min_version("9.0")
-lock = pipeline.lock()  # held while this process lives
+# Held while this process lives; the jobs of a cluster are part of it.
+lock = pipeline.lock() if workflow.is_main_process else None
 
 
 # Debian 12 is what ./repro needs and is tried on. Snakemake looks at this only
@@ -14,10 +15,9 @@ container: "docker://debian:12-slim"
 
 
 scale = config["scale"]
-selection = pipeline.select(scale, config.get("panels", "all"))
+selection = pipeline.select(scale, config.get("panels", "all"), pipeline.host(config))
 plan = selection.plan
 jobs.write(ROOT, [*plan.traces.values(), *plan.runs.values()])
-runtime = config.get("runtime", "native")
 
 
 include: "engines/engines.smk"

@@ -8,6 +8,7 @@ TABLES = [
         "phases.csv",
         "timeline.csv",
         "compactions.csv",
+        "events.csv",
         "spans.csv",
         "profile.csv",
         "noise.csv",

@@ -46,3 +46,20 @@ rule build_engine:
     shell:
         "python -m recompact.step build --engine {wildcards.engine}"
         " > {log} 2>&1 || (cat {log} >&2; exit 1)"
+
+
+# What measures in containers.
+rule build_image:
+    input:
+        pipeline.image_files(),
+    output:
+        "build/images/{runtime}.name",
+    log:
+        "build/logs/build_image_{runtime}.log",
+    priority: FIRST
+    threads: workflow.cores
+    params:
+        tag=lambda w: pipeline.image(),
+    shell:
+        "python -m recompact.step image --runtime {wildcards.runtime} --tag {params.tag}"
+        " --out {output} > {log} 2>&1 || (cat {log} >&2; exit 1)"

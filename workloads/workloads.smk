@@ -55,7 +55,18 @@ rule run:
         measuring=1,
     params:
         raw=pipeline.RAW,
-        runtime=runtime,
     shell:
         "python -m recompact.step run --run {wildcards.run} --driver {input.driver}"
-        " --raw {params.raw} --runtime {params.runtime} > {log} 2>&1 || (cat {log} >&2; exit 1)"
+        " --raw {params.raw} > {log} 2>&1 || (cat {log} >&2; exit 1)"
+
+
+# What others start from is large, and goes when the last of them is done.
+use rule run as prepare with:
+    output:
+        touch(f"{pipeline.FINISHED}/{{run}}"),
+        temp(directory(f"{pipeline.DATABASES}/{{run}}")),
+    wildcard_constraints:
+        run=pipeline.prepared(plan),
+
+
+ruleorder: prepare > run

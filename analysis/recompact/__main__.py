@@ -23,19 +23,26 @@ GENERATED = (
 )
 
 
-def _snakemake(scale: str, panels: str, more: list[str]) -> int:
+def _settings(words: argparse.Namespace) -> dict[str, str]:
+    """Give the settings of a profile that a command names itself."""
+    return {name: value for name in ("runtime", "disk") if (value := getattr(words, name))}
+
+
+def _snakemake(scale: str, words: argparse.Namespace) -> int:
     """Run the pipeline at a scale in place of this process."""
     from recompact.claims.declarations import check_experiments, load_claims
 
     # A wrong declaration, or another pipeline, is told before Snakemake starts.
-    pipeline.select(scale, panels)
+    settings = _settings(words)
+    pipeline.select(scale, words.panels, pipeline.host(settings))
     check_experiments(load_claims(ROOT / pipeline.CLAIMS), pipeline.declarations().experiments)
     pipeline.lock().close()
-    words = ["snakemake", "--profile", f"profiles/{scale}", *more]
-    words += ["--config", f"scale={scale}", f"panels={panels}"]
+    command = ["snakemake", "--profile", f"profiles/{scale}", *words.snakemake, "--config"]
+    config = {"scale": scale, "panels": words.panels, **settings}
+    command += [f"{name}={value}" for name, value in config.items()]
     os.chdir(ROOT)
     sys.stdout.flush()
-    os.execvp("snakemake", words)
+    os.execvp("snakemake", command)
 
 
 def _clean() -> int:
@@ -49,15 +56,25 @@ def _clean() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="repro", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
+    on_host = argparse.ArgumentParser(add_help=False)
+    on_host.add_argument("--runtime", help="native, docker or podman")
+    on_host.add_argument("--disk", help="ssd, hdd, smr or raid0: a real one below RECOMPACT_DATA")
     for scale in SCALES:
-        command = commands.add_parser(scale)
+        command = commands.add_parser(scale, parents=[on_host])
         command.add_argument("--panels", default="all")
         command.add_argument("snakemake", nargs="*", help="further words for snakemake, after --")
     commands.add_parser("clean")
     test = commands.add_parser("test")
     test.add_argument("checks", nargs="*", help="only these checks")
     commands.add_parser("figures")
-    commands.add_parser("publish").add_argument("scale", choices=SCALES)
+    commands.add_parser("pdf")
+    commands.add_parser("verify")
+    publish = commands.add_parser("publish", parents=[on_host])
+    publish.add_argument("scale", choices=SCALES)
+    plan = commands.add_parser("plan")
+    plan.add_argument("--scale", choices=SCALES, default="paper")
+    plan.add_argument("--hosts", type=Path, help="Ansible inventory in YAML")
+    plan.add_argument("--budget", help="of each host, such as 8h")
     commands.add_parser("bench").add_argument("subject", choices=["driver", "rocksdb"])
     torture = commands.add_parser("torture")
     torture.add_argument("--engine", help="of engines.yaml")
@@ -93,8 +110,32 @@ def _publish(words: argparse.Namespace) -> int:
     from recompact import evaluate
 
     if words.command == "publish":
-        evaluate.publish(words.scale)
+        evaluate.publish(words.scale, pipeline.host(_settings(words)))
     evaluate.published_figures()
+    if words.command == "publish":
+        evaluate.note_published()
+    return 0
+
+
+def _plan(words: argparse.Namespace) -> int:
+    from recompact import schedule
+    from recompact.claims.declarations import load_claims
+    from recompact.evaluate import PUBLISHED
+
+    inventory = {schedule.EMULATED_GROUP: ["this host"]}
+    if words.hosts is not None:
+        inventory = schedule.read_inventory(words.hosts)
+    budget_s = None if words.budget is None else schedule.parse_budget(words.budget)
+    found = schedule.schedule(
+        pipeline.declarations(),
+        words.scale,
+        inventory,
+        load_claims(ROOT / pipeline.CLAIMS).claims,
+        schedule.Durations.published(ROOT / PUBLISHED),
+        budget_s,
+        always=pipeline.NOISE_EXPERIMENTS,
+    )
+    print(schedule.text(found))
     return 0
 
 
@@ -147,12 +188,23 @@ def main(arguments: list[str] | None = None) -> int:
                     _made(*(f"build/engines/{name}/driver/recompact_driver" for name in engines))
                     bench.bench_rocksdb(ROOT)
                 return 0
+            case "plan":
+                return _plan(words)
+            case "pdf":
+                from recompact import evaluate
+
+                evaluate.documents()
+                return 0
+            case "verify":
+                from recompact import evaluate
+
+                return evaluate.verify()
             case "patches":
                 return _patches(words.act, words.folder)
             case "torture":
                 return _torture(words)
             case scale:
-                return _snakemake(scale, words.panels, words.snakemake)
+                return _snakemake(scale, words)
     except RecompactError as error:
         print(f"repro: {error}", file=sys.stderr)
         return 1

@@ -15,8 +15,9 @@ from recompact import build, torture, upstream
 from recompact.errors import RecompactError
 from recompact.experiments import Declarations
 
-PYTHON_SOURCES = ("analysis",)
+PYTHON_SOURCES = ("analysis", "docker", "ansible", "profiles")
 TESTS = "build/tests"
+LOCK = "requirements.lock"
 TIMED = "timed"  # upstream_tests.cmake's label
 CTEST = ("ctest", "--output-on-failure", "--parallel", str(os.cpu_count() or 1))
 RULES = (
@@ -28,12 +29,21 @@ RULES = (
 )
 
 
+# They change the machine (daemons, devices, networks) and put it right again.
+MACHINES = {
+    "containers": "docker/test_containers.py",
+    "hosts": "ansible/test_hosts.py",
+    "cluster": "profiles/test_cluster.py",
+}
+
+
 @dataclass(frozen=True)
 class Check:
-    """One thing to test: a name and what returns whether it passed."""
+    """One thing to test: a name, what returns whether it passed, whether it runs unless named."""
 
     name: str
     passes: Callable[[], bool]
+    by_default: bool = True
 
 
 def _command(root: Path, *words: str | Path, env: dict[str, str] | None = None) -> bool:
@@ -56,7 +66,7 @@ def _cpp_sources(root: Path) -> list[str]:
 def _engine_tests(root: Path, engine: str, first: bool) -> bool:
     """Build one engine with asserts, and run upstream's tests and ours on it.
 
-    The first engine of a tree is for what is the same in all of them, too.
+    The first patched engine is for what is the same in all of them, too.
     """
     tree = upstream.tree_for_tests(root, Declarations(root).engines[engine].tree)
     folder = root / TESTS / engine
@@ -109,6 +119,9 @@ def all_checks(root: Path) -> list[Check]:
         command("snakefmt", "snakefmt", "--check", *RULES),
         command("snakemake lint", "snakemake", "--lint", "--config", "scale=smoke"),
         command("shellcheck", "shellcheck", "repro", ".ci/run"),
+        command("hadolint", "hadolint", "docker/Dockerfile"),
+        # What the registry has no word on is listed as not audited.
+        command("audit", "pip-audit", "--require-hashes", "--disable-pip", "-r", LOCK),
         command("clang-format", "clang-format", "--dry-run", "--Werror", *_cpp_sources(root)),
         command(
             "analysis",
@@ -136,7 +149,8 @@ def all_checks(root: Path) -> list[Check]:
         if engine in absent:
             print(f"left out: {engine}: {absent[engine]}")
             continue
-        first = entry.tree not in trees
+        # Upstream's own tests of what no engine changes are not run on the bare release.
+        first = entry.tree == "patched" and entry.tree not in trees
         trees.add(entry.tree)
         checks.append(Check(f"engine {engine}", partial(_engine_tests, root, engine, first)))
         checks.append(Check(f"torture {engine}", partial(torture.short, root, engine)))
@@ -145,6 +159,9 @@ def all_checks(root: Path) -> list[Check]:
             with_upstream_tests.append(engine)
     checks.append(Check("timed tests", partial(_timed_tests, root, with_upstream_tests)))
     checks.append(Check("foreign databases", partial(torture.foreign_databases, root)))
+    for name, file in MACHINES.items():
+        words = (sys.executable, "-m", "pytest", "-q", "-rs", file)
+        checks.append(Check(name, partial(_command, root, *words), by_default=False))
     return checks
 
 
@@ -162,7 +179,7 @@ def run(root: Path, names: Sequence[str] = ()) -> int:
         if name not in known:
             raise RecompactError(f"no check is named {name!r}; there are {', '.join(known)}")
     failed = []
-    chosen = [check for check in checks if not names or check.name in names]
+    chosen = [check for check in checks if check.name in names or not names and check.by_default]
     for check in chosen:
         print(f"== {check.name}", flush=True)
         start = time.monotonic()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from recompact import metrics
 from recompact.errors import RecompactError
 
 EXPERIMENTS = "workloads/experiments.yaml"
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+MetricName = Annotated[str, AfterValidator(metrics.known)]  # a mistyped one is told
 
 
 class DeclarationError(RecompactError):

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from recompact import ROOT
 from recompact import claims as claims_package
 from recompact import report as report_package
 from recompact import tables as tables_module
-from recompact.figures.declarations import EngineStyle, load_figures
-from recompact.figures.rendering import render
+from recompact import verify as verify_module
+from recompact.claims import load_claims
+from recompact.figures.declarations import EngineStyle, Figure, load_figures
+from recompact.figures.rendering import draw, save
 from recompact.pipeline import CLAIMS, FIGURES, RAW, declarations, select, write_finished_plan
-from recompact.publish import note_costs, write_costs
+from recompact.plan import EMULATED, Host
+from recompact.publish import note_costs, write_costs, write_verdicts
 from recompact.publish import publish as publish_tables
-from recompact.results import MissingCell
+from recompact.results import MissingCell, Results
 
 PUBLISHED = "results/published"
 RENDERED = "paper_figures/rendered/published"
@@ -40,38 +46,84 @@ def claims(tables_folder: Path, out: Path) -> None:
 
 
 def figures(tables_folder: Path, names: Collection[str], out: Path) -> None:
-    """Draw figures."""
-    render(tables_folder, names, out, figures_path=ROOT / FIGURES, styles=styles())
+    """Draw figures.
+
+    Raises
+    ------
+    MissingCell
+        If the tables lack what one of them needs.
+    """
+    chosen = load_figures(ROOT / FIGURES).chosen(names)
+    missing = [told for told in _drawn(tables_folder, chosen, out).values() if told]
+    if missing:
+        raise MissingCell("; ".join(missing))
+
+
+def _drawn(tables_folder: Path, chosen: Sequence[Figure], out: Path) -> dict[str, str | None]:
+    """Draw figures on all processors; of each say what it lacks, if anything."""
+    workers = min(os.cpu_count() or 1, len(chosen))
+    with ProcessPoolExecutor(workers) as pool:
+        parts = [chosen[place::workers] for place in range(workers)]
+        done = pool.map(partial(_draw, tables_folder, out), parts)
+        return {name: lacks for part in done for name, lacks in part.items()}
+
+
+def _draw(tables_folder: Path, out: Path, chosen: Sequence[Figure]) -> dict[str, str | None]:
+    results = Results.load(tables_folder)
+    drawn: dict[str, str | None] = {}
+    for figure in chosen:
+        try:
+            save(draw(results, figure, styles()), figure.id, out)
+            drawn[figure.id] = None
+        except MissingCell as missing:
+            drawn[figure.id] = str(missing)
+    return drawn
 
 
 def report(tables_folder: Path, rendered: Path, page: Path) -> None:
     """Write the page."""
+    declared = declarations()
     report_package.build(
         tables_folder,
         rendered,
         page.parent,
-        figures_path=ROOT / FIGURES,
-        claims_path=ROOT / CLAIMS,
-        purposes={name: scale.purpose for name, scale in declarations().scales.items()},
+        report_package.Declared(
+            figures=ROOT / FIGURES,
+            claims=ROOT / CLAIMS,
+            purposes={name: scale.purpose for name, scale in declared.scales.items()},
+            styles=styles(),
+            cached_on_purpose=[
+                name
+                for name, experiment in declared.experiments.items()
+                if experiment.page_cache_bytes is not None
+            ],
+        ),
     )
 
 
-def publish(scale: str) -> None:
+def publish(scale: str, host: Host = EMULATED) -> None:
     """Merge the finished runs of a scale into results/published, even of an unfinished sweep."""
     finished = ROOT / "build/published" / scale
-    tables(ROOT / write_finished_plan(scale), finished)
+    tables(ROOT / write_finished_plan(scale, host), finished)
     declared = load_figures(ROOT / FIGURES).figures
     timelines = {name for figure in declared if figure.timeline for name in figure.experiments}
     spans = {name for figure in declared if figure.spans for name in figure.experiments}
     for folder in publish_tables(finished, ROOT / PUBLISHED, timelines, spans):
-        note_costs(ROOT / PUBLISHED, folder, held_by(scale))
+        note_costs(ROOT / PUBLISHED, folder, held_by(scale, host))
         print(f"wrote {folder.relative_to(ROOT)}")
     write_costs(ROOT / "README.md", ROOT / PUBLISHED)
 
 
-def held_by(scale: str) -> list[Path]:
+def note_published() -> None:
+    """Write what the README tells of the published verdicts, and the checksums of all files."""
+    papers = {claim.id: claim.paper for claim in load_claims(ROOT / CLAIMS).claims}
+    write_verdicts(ROOT / "README.md", ROOT / PUBLISHED, papers)
+    verify_module.write_manifest(ROOT / PUBLISHED)
+
+
+def held_by(scale: str, host: Host = EMULATED) -> list[Path]:
     """List what a checkout holds after a scale was measured in it, and no other scale."""
-    plan = select(scale, "all").plan
+    plan = select(scale, "all", host).plan
     shared = (".venv", "build/engines", "build/trees", "build/upstream", "workloads/ycsb/target")
     runs = [f"{folder}/{run}" for run in plan.runs for folder in (RAW, "build/databases")]
     traces = [trace.path for trace in plan.traces.values()]
@@ -82,12 +134,36 @@ def held_by(scale: str) -> list[Path]:
 def published_figures() -> None:
     """Draw what the published tables hold, judge the claims, and write the page."""
     published, rendered = ROOT / PUBLISHED, ROOT / RENDERED
-    for figure in load_figures(ROOT / FIGURES).figures:
-        try:
-            figures(published, [figure.id], rendered)
-            print(f"drew {figure.id}")
-        except MissingCell as missing:
-            print(f"{figure.id} not drawn: {missing}")
+    for name, lacks in _drawn(published, load_figures(ROOT / FIGURES).figures, rendered).items():
+        print(f"{name} not drawn: {lacks}" if lacks else f"drew {name}")
     claims(published, published / "claims.csv")
     report(published, rendered, ROOT / PUBLISHED_PAGE)
     print(f"wrote {PUBLISHED}/claims.csv and {PUBLISHED_PAGE}")
+
+
+def documents() -> None:
+    """Write the appendix and all figures as PDF, from the published tables."""
+    from recompact.report import appendix
+
+    drawn = load_figures(ROOT / FIGURES).figures
+    folder = (ROOT / PUBLISHED_PAGE).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    declared = load_claims(ROOT / CLAIMS).claims
+    appendix.write_appendix(ROOT / PUBLISHED, declared, drawn, folder / "appendix.pdf")
+    appendix.write_figures(Results.load(ROOT / PUBLISHED), drawn, styles(), folder / "figures.pdf")
+    print(f"wrote appendix.pdf and figures.pdf beside {PUBLISHED_PAGE}")
+
+
+def verify() -> int:
+    """Compute published tables and verdicts again; print what differs; give the exit status."""
+    published = ROOT / PUBLISHED
+    runs, here = verify_module.runs_here(published, ROOT / RAW)
+    differences = 0
+    for text in verify_module.differences(published, ROOT / RAW, ROOT / CLAIMS):
+        print(text)
+        differences += 1
+    print(
+        f"{differences} differences; {here} of {runs} published runs have their raw records here, "
+        f"and verdicts and noise floors were computed again from the tables of all"
+    )
+    return 1 if differences else 0

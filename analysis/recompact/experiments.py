@@ -291,17 +291,13 @@ class Phase(Stream):
 
 
 class Sweep(Declaration):
-    """The values of one swept parameter."""
+    """The values of one swept parameter.
+
+    Those of the thin one are some of the full one, or smaller where these take too long.
+    """
 
     full: tuple[Scalar, ...] = Field(min_length=1)
     thin: tuple[Scalar, ...] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _thin_is_part_of_full(self) -> Sweep:
-        missing = [value for value in self.thin if value not in self.full]
-        if missing:
-            raise ValueError(f"thin has {missing}, which full does not have")
-        return self
 
 
 class Experiment(Declaration):
@@ -311,6 +307,8 @@ class Experiment(Declaration):
     paper: str
     engines: tuple[str, ...] = Field(min_length=1)
     device: str
+    any_disk: bool = False  # of a host with a real disk, whatever its kind
+    direct_io: bool = True  # of engines that have it
     members: FromSweep | None = None
     processors: int | None = Field(default=None, ge=1)
     options: dict[OptionName, Scalar | FromSweep] = {}
@@ -329,6 +327,7 @@ class Experiment(Declaration):
     sweep: dict[str, Sweep] = {}
     repetitions: dict[ScaleName, Annotated[int, Field(ge=1)]] = {}
     profile: bool = False
+    keep_events: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _prepared_databases_are_known(self) -> Experiment:
@@ -409,6 +408,7 @@ class Balance(Declaration):
     compute_share: float = Field(gt=0, lt=1)
 
 
+DiskKind = Literal["ssd", "hdd", "smr", "raid0"]  # of a model, or of a real disk in its place
 BLOCK_BYTES = 4096  # of files on a shingled disk, see workloads/driver/file_placement.h
 
 
@@ -427,7 +427,7 @@ class Device(Declaration, extra="allow"):
         Whether each table has bands of its own on a disk of kind smr; not if left out.
     """
 
-    kind: Literal["memory", "path", "ssd", "hdd", "smr", "zoned_smr", "raid0"]
+    kind: Literal["memory", "path", "zoned_smr"] | DiskKind
     title: str
     source: str
     balance: Balance | None = None
@@ -555,6 +555,9 @@ class Declarations:
         for name, experiment in self.experiments.items():
             for engine in experiment.engines:
                 self._check(name, "engines", engine, self.compared, "engines/engines.yaml")
+            for engine in experiment.keep_events:
+                own = dict.fromkeys(experiment.engines)
+                self._check(name, "keep_events", engine, own, "its engines")
             self._check(name, "device", experiment.device, self.devices, "workloads/devices.yaml")
             for scale_name, scale in self.scales.items():
                 if experiment.size not in scale.factor:

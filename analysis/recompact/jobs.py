@@ -15,6 +15,7 @@ from typing import Any
 from recompact.errors import RecompactError
 
 FOLDER = "build/jobs"
+NATIVE = "native"  # without a container
 
 
 class JobError(RecompactError):
@@ -72,6 +73,11 @@ class Run:
     profile: bool = False
     keeps_database: bool = False
     calibration: Calibration | None = None
+
+    @property
+    def runtime(self) -> str:
+        """What runs the driver, see `recompact.runtimes`."""
+        return str(self.spec.get("runtime", NATIVE))
 
 
 def write(root: Path, jobs: Iterable[Trace | Run]) -> None:

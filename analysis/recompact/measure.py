@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recompact import calibration
+from recompact import calibration, runtimes
 from recompact.errors import RecompactError
 from recompact.jobs import Run
 
@@ -25,19 +25,6 @@ class MeasureError(RecompactError):
 def data_root() -> Path:
     """Say where databases live while they are measured: memory, unless the user names a place."""
     return Path(os.environ.get(DATA_ROOT, DEFAULT_DATA_ROOT))
-
-
-def runtime_prefix(runtime: str) -> tuple[str, ...]:
-    """Words that start the driver in a runtime; containers come with the docker/ folder.
-
-    Raises
-    ------
-    MeasureError
-        If the runtime is not known.
-    """
-    if runtime != "native":
-        raise MeasureError(f"profiles: runtime: {runtime!r} is not known; use native")
-    return ()
 
 
 def check_existing(run_directory: Path, run: Run) -> bool:
@@ -80,6 +67,21 @@ def specification(run: Run, raw: Path) -> dict[str, Any]:
     return run.spec | {"device": device}
 
 
+def commit(root: Path) -> str:
+    """Name the commit that is checked out, with ``-dirty`` behind it where files differ from it.
+
+    An archive that git made of a commit has its name in ``.commit``; elsewhere nobody knows.
+    """
+    if (root / ".git").exists():
+        words = ["git", "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40"]
+        done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return done.stdout.strip()
+    named = root / ".commit"
+    name = named.read_text(encoding="utf-8").strip() if named.exists() else "$"
+    return "unknown" if name.startswith("$") else name
+
+
 def pinning(run: Run) -> tuple[str, ...]:
     """Words that keep the driver, and all its threads, on the first processors."""
     processors = run.spec.get("processors")
@@ -114,14 +116,15 @@ def measure(
     root : Path
         The checkout, from which the run's traces are named.
     driver : Path
-        The replay driver of the run's engine.
+        The replay driver of the run's engine, or the name of the image that has it, see
+        `recompact.runtimes`.
     run_directory : Path
         Receives the result; run.json comes last. Beside it lie the runs that tell the speed of
         a balanced device.
     database : Path
         Receives the database of a run that keeps it.
     prefix : tuple of str
-        Words before the driver: a container, a profiler.
+        Words before the driver: a profiler.
 
     Raises
     ------
@@ -131,10 +134,11 @@ def measure(
         If a run that tells the speed of the device is missing.
     """
     data = data_root() / f"recompact-{run.id}"
-    shutil.rmtree(data, ignore_errors=True)  # left by a run that was killed
+    runtimes.remove(run)  # left by a run that was killed
+    shutil.rmtree(data, ignore_errors=True)
     if check_existing(run_directory, run) and (database.exists() or not run.keeps_database):
         return
-    content = specification(run, run_directory.parent)
+    content = specification(run, run_directory.parent) | {"commit": commit(root)}
     shutil.rmtree(run_directory, ignore_errors=True)
     run_directory.mkdir(parents=True)
     path = run_directory / "specification.json"
@@ -144,9 +148,10 @@ def measure(
         "setpriv",
         "--pdeathsig",
         "KILL",
+        *runtimes.words(run, driver, root, data_root(), run_directory.parent.resolve()),
         *prefix,
         *pinning(run),
-        str(driver.resolve()),
+        runtimes.program(run, driver),
         "--spec",
         str(path.resolve()),
         "--out",
@@ -165,4 +170,5 @@ def measure(
         if run.keeps_database:
             _keep(data, database)
     finally:
+        runtimes.remove(run)
         shutil.rmtree(data, ignore_errors=True)

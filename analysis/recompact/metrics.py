@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Annotated
-
-from pydantic import AfterValidator
 
 # Counters of a compaction's seven steps (PCP II-A), by the resource that they use.
 READ_STEPS = ("compaction_read_us",)
@@ -107,6 +104,3 @@ def known(metric: str) -> str:
         return metric
     close = difflib.get_close_matches(metric, NAMES, n=1)
     raise ValueError(f"no metric {metric!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
-
-
-MetricName = Annotated[str, AfterValidator(known)]

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import fcntl
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, cast, get_args
 
-from recompact import ROOT
+from recompact import ROOT, runtimes
 from recompact.build import unavailable
 from recompact.declarations import DeclarationError
 from recompact.errors import RecompactError
-from recompact.experiments import Declarations, ScaleName
+from recompact.experiments import Declarations, DiskKind, ScaleName
 from recompact.figures.declarations import Figure, check_experiments, check_sizes, load_figures
-from recompact.jobs import Run
+from recompact.jobs import NATIVE, Run
 from recompact.measure import MeasureError, check_existing
-from recompact.plan import Plan, make
+from recompact.plan import EMULATED, Host, Plan, digest, hash_files, make
 
 NOISE_EXPERIMENTS = ("noise", "parity")
 FIGURES = "paper_figures/figures.yaml"
 CLAIMS = "paper_figures/claims.yaml"
 RAW = "results/raw"
+DATABASES = "build/databases"
 FINISHED = "build/finished"
 
 
@@ -65,7 +68,7 @@ def declarations() -> Declarations:
     return Declarations(ROOT)
 
 
-def select(scale: str, panels: str) -> Selection:
+def select(scale: str, panels: str, host: Host = EMULATED) -> Selection:
     """Choose figures and plan their runs.
 
     Parameters
@@ -74,6 +77,8 @@ def select(scale: str, panels: str) -> Selection:
         smoke, small or paper.
     panels : str
         Figure ids separated by commas, or "all".
+    host : Host, optional
+        How runs are carried out: natively and on emulated devices by default.
 
     Raises
     ------
@@ -95,11 +100,32 @@ def select(scale: str, panels: str) -> Selection:
     # The noise floor is needed for every verdict.
     used.update(NOISE_EXPERIMENTS)
     experiments = [name for name in declared.experiments if name in used]
-    plan = make(declared, scale, experiments, unavailable(declared))
+    absent = unavailable(declared) if host.runtime == NATIVE else {}
+    plan = make(declared, scale, experiments, absent, host)
     for run in plan.runs.values():
         if not check_existing(ROOT / RAW / run.id, run):
             (ROOT / FINISHED / run.id).unlink(missing_ok=True)  # its result was removed
     return Selection(plan.scale, wanted, plan)
+
+
+def host(settings: Mapping[str, str]) -> Host:
+    """Read how runs are carried out from the settings of a profile: `runtime` and `disk`.
+
+    Raises
+    ------
+    DeclarationError
+        If there is no such kind of disk.
+    RuntimeMissing
+        If the runtime is not known, or is not here.
+    """
+    disk = settings.get("disk")
+    if disk is not None and disk not in get_args(DiskKind):
+        raise DeclarationError(
+            f"disk: {disk!r} is no kind of disk; use {', '.join(get_args(DiskKind))}"
+        )
+    runtime = settings.get("runtime", NATIVE)
+    runtimes.check(runtime)
+    return Host(runtime=runtime, disk=cast(DiskKind | None, disk))
 
 
 def write_plan(selection: Selection) -> str:
@@ -107,7 +133,7 @@ def write_plan(selection: Selection) -> str:
     return _write_plan(f"build/plans/{selection.scale}.json", selection.plan)
 
 
-def write_finished_plan(scale: str) -> str:
+def write_finished_plan(scale: str, host: Host = EMULATED) -> str:
     """Write the part of a scale's plan whose runs are finished.
 
     Raises
@@ -115,7 +141,7 @@ def write_finished_plan(scale: str) -> str:
     MeasureError
         If none is.
     """
-    plan = select(scale, "all").plan
+    plan = select(scale, "all", host).plan
     finished = {name for name, run in plan.runs.items() if check_existing(ROOT / RAW / name, run)}
     points = [point for point in plan.points if point["run"] in finished]
     if not points:
@@ -165,8 +191,28 @@ def trace_writer_files() -> list[str]:
     return _files("workloads/ycsb", "pom.xml", "src/main/**/*")
 
 
+def image_files() -> list[str]:
+    """List the sources of the image with the drivers."""
+    return [
+        *("repro", "requirements.lock", ".dockerignore"),
+        *_files("docker", "*"),
+        *_files("engines", "**/*"),
+        *_files("workloads/driver", "*"),
+        *_files("analysis/recompact", "build.py", "upstream.py"),
+    ]
+
+
+def image() -> str:
+    """Name the image with the drivers, by its content."""
+    content = [[name, hash_files(ROOT, (name,))] for name in image_files()]
+    base = os.environ.get(runtimes.BASE_IMAGE, "")
+    return f"recompact-engines:{digest([content, base])}"
+
+
 def driver_of(run: Run) -> str:
-    """Name the driver that replays a run."""
+    """Name the driver that replays a run, or the file that names the image with it."""
+    if run.runtime != NATIVE:
+        return f"build/images/{run.runtime}.name"
     return f"build/engines/{run.engine}/driver/recompact_driver"
 
 
@@ -178,8 +224,14 @@ def traces_of(plan: Plan, name: str) -> list[str]:
 
 
 def base_of(run: Run) -> list[str]:
-    """Name the mark of the run whose database a run starts from, if any."""
-    return [f"{FINISHED}/{run.start_from}"] if run.start_from else []
+    """Name the mark of the run whose database a run starts from, and the database, if any."""
+    folders = (FINISHED, DATABASES) if run.start_from else ()
+    return [f"{folder}/{run.start_from}" for folder in folders]
+
+
+def prepared(plan: Plan) -> str:
+    """Give a regular expression of the runs whose database others start from."""
+    return "|".join(run.id for run in plan.runs.values() if run.keeps_database) or "none"
 
 
 def calibration_of(run: Run) -> list[str]:

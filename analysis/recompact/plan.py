@@ -21,6 +21,7 @@ from recompact.declarations import DeclarationError
 from recompact.experiments import (
     OPTIONS_OF,
     Declarations,
+    DiskKind,
     Experiment,
     FromSweep,
     OptionName,
@@ -31,8 +32,9 @@ from recompact.experiments import (
     Stream,
     Workload,
 )
-from recompact.jobs import Calibration, Run, Trace
+from recompact.jobs import NATIVE, Calibration, Run, Trace
 
+REAL = "path"  # the device of a run on a real disk
 SEED = 20190408  # any number; every trace and value derives from it
 SHORTEST_TIMELINE_INTERVAL_MS = 10
 # Class and distribution in the trace writer; what is not here is YCSB's own.
@@ -97,6 +99,26 @@ class Sources:
         return hash_files(self.root / "workloads/ycsb", ("pom.xml", "src/main/**/*"))
 
 
+@dataclass(frozen=True)
+class Host:
+    """How runs are carried out, of which no experiment says anything.
+
+    Attributes
+    ----------
+    runtime : str
+        native, or the program that runs the driver in a container, see `recompact.runtimes`.
+    disk : {'ssd', 'hdd', 'smr', 'raid0'}, optional
+        What the directory of databases lies on. Runs of devices of this kind go to it, all others
+        are left out. Without it devices are emulated.
+    """
+
+    runtime: str = NATIVE
+    disk: DiskKind | None = None
+
+
+EMULATED = Host()
+
+
 @dataclass
 class Plan:
     """All runs of a scale, in the order in which they are to be measured."""
@@ -146,6 +168,7 @@ def make(
     scale: ScaleName,
     experiments: Iterable[str] | None = None,
     unavailable: Mapping[str, str] | None = None,
+    host: Host = EMULATED,
 ) -> Plan:
     """Plan the runs of a scale.
 
@@ -159,6 +182,8 @@ def make(
         Only these; all of them by default.
     unavailable : mapping of str to str, optional
         Engines that cannot be built here, and why: their runs are left out.
+    host : Host, optional
+        How they are carried out: natively and on emulated devices by default.
 
     Returns
     -------
@@ -173,7 +198,7 @@ def make(
     """
     names = list(declarations.experiments) if experiments is None else list(experiments)
     planner = _Planner(
-        declarations, Plan(scale, declarations.scales[scale]), dict(unavailable or {})
+        declarations, Plan(scale, declarations.scales[scale]), dict(unavailable or {}), host
     )
     for name in names:
         if name not in declarations.experiments:
@@ -185,7 +210,8 @@ def make(
     chosen = {name: declarations.experiments[name] for name in names}
     repetitions = {name: planner.repetitions(experiment) for name, experiment in chosen.items()}
     for experiment in chosen.values():
-        planner.calibrate(experiment.device)
+        if host.disk is None:
+            planner.calibrate(experiment.device)
     for repetition in range(1, max(repetitions.values(), default=0) + 1):
         for name, experiment in chosen.items():
             if repetition <= repetitions[name]:
@@ -198,11 +224,16 @@ def make(
 
 class _Planner:
     def __init__(
-        self, declarations: Declarations, plan: Plan, unavailable: Mapping[str, str]
+        self,
+        declarations: Declarations,
+        plan: Plan,
+        unavailable: Mapping[str, str],
+        host: Host,
     ) -> None:
         self.declarations = declarations
         self.plan = plan
         self.unavailable = unavailable
+        self.host = host
         self.sources = Sources(declarations.root)
         self.calibrations: dict[str, Calibration] = {}
 
@@ -261,7 +292,10 @@ class _Planner:
             self.plan.absent[name] = "; ".join(absent)
 
     def _why_not(self, experiment: Experiment, engine: str, point: Point) -> str | None:
-        """Tell why an engine is left out: it cannot be built here, or would not take a size."""
+        """Tell why an engine is left out: disk, build or a size that it would not take."""
+        reason = self._why_no_disk(experiment)
+        if reason is not None:
+            return reason
         built = self.declarations.engine_of(engine)
         if built in self.unavailable:
             return self.unavailable[built]
@@ -270,6 +304,32 @@ class _Planner:
             if int(options[name]) < least:
                 return f"{name} {options[name]}, of which the least is {least}"
         return None
+
+    def _why_no_disk(self, experiment: Experiment) -> str | None:
+        """Tell why an experiment cannot go to the real disk of this host."""
+        device = self.declarations.devices[experiment.device]
+        if self.host.disk is None or experiment.any_disk or device.kind == "memory":
+            return None
+        if device.balance is not None:
+            return f"{device.title} is faster than a device was, which a real disk cannot be"
+        if device.kind != self.host.disk:
+            return f"{device.title} is of kind {device.kind}, the disk here of {self.host.disk}"
+        if experiment.members is not None:
+            return "the number of disks is swept, and here it is what it is"
+        return None
+
+    def _device(self, experiment: Experiment, point: Point) -> dict[str, Any]:
+        """Give the device of a run: the experiment's own, or the real disk in its place."""
+        name = experiment.device
+        if self.host.disk is not None and self.declarations.devices[name].kind != "memory":
+            return {"id": self.host.disk} | self.declarations.devices[REAL].parameters
+        device = {"id": name} | self.declarations.devices[name].parameters
+        if experiment.page_cache_bytes is not None:
+            divisor = self._divisor(experiment, point)
+            device |= {"page_cache_bytes": experiment.page_cache_bytes // divisor}
+        if experiment.members is not None:
+            device |= {"members": int(_resolve(experiment.members, point))}
+        return device
 
     def _note(
         self,
@@ -290,6 +350,7 @@ class _Planner:
                 "point": point,
                 "factor": self._factor(experiment, point),
                 "profile": run.profile,
+                "events": engine in experiment.keep_events and repetition == 1,
             }
         )
 
@@ -328,22 +389,19 @@ class _Planner:
             "repetition": repetition,
         }
         # Keys that most runs do not have, so that those keep their names.
-        if self.declarations.engines[built].direct_io:
+        if self.declarations.engines[built].direct_io and experiment.direct_io:
             base["engine"]["direct_io"] = True
         if experiment.processors is not None:
             base["processors"] = experiment.processors
+        if self.host.runtime != NATIVE:
+            base["runtime"] = self.host.runtime
         prepared = self._prepared(experiment, base, point, repetition)
         if experiment.run_options:
             options = base["engine"]["options"] | _resolved(experiment.run_options, point)
             base["engine"] = base["engine"] | {"options": options}
         phases, traces = self._phases(experiment, experiment.phases, point, repetition)
-        device = self.declarations.devices[experiment.device].parameters
-        if experiment.page_cache_bytes is not None:
-            device |= {"page_cache_bytes": experiment.page_cache_bytes // divisor}
-        if experiment.members is not None:
-            device |= {"members": int(_resolve(experiment.members, point))}
         spec = base | {
-            "device": {"id": experiment.device} | device,
+            "device": self._device(experiment, point),
             "start_from": None
             if prepared is None
             else {

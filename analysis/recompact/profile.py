@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,11 +61,11 @@ class Sample:
     kernel: bool
 
 
-def permitted() -> str | None:
-    """Say why `perf` cannot record here, or None if it can."""
-    if shutil.which("perf") is None:
+def permitted(within: Sequence[str] = ()) -> str | None:
+    """Say why `perf` cannot record here, or behind the words of a container; None if it can."""
+    if not within and shutil.which("perf") is None:
         return "perf is not installed (package linux-perf)"
-    probe = ["perf", "record", "--quiet", "-e", EVENT, "-o", "/dev/null", "--", "true"]
+    probe = [*within, "perf", "record", "--quiet", "-e", EVENT, "-o", "/dev/null", "--", "true"]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return None
@@ -110,7 +110,12 @@ def function_group(sample: Sample) -> str:
     return "others"
 
 
-def record(run: Run, run_directory: Path, measured: Callable[[tuple[str, ...]], None]) -> None:
+def record(
+    run: Run,
+    run_directory: Path,
+    measured: Callable[[tuple[str, ...]], None],
+    within: Sequence[str] = (),
+) -> None:
     """Measure a run under `perf`, and leave profile.csv, flame.html and, last, profile.json.
 
     Where `perf` is not permitted, profile.json says why and nothing is run.
@@ -123,16 +128,18 @@ def record(run: Run, run_directory: Path, measured: Callable[[tuple[str, ...]], 
         Receives the result.
     measured : callable
         Measures the run with these words before the driver.
+    within : sequence of str, optional
+        Words of the container in which `perf` finds what it records.
     """
     if check_existing(run_directory, run):
         return
-    reason = permitted()
+    reason = permitted(within)
     if reason is not None:
         print(f"profile of run {run.id} skipped: {reason}", flush=True)
         run_directory.mkdir(parents=True, exist_ok=True)
         _write_status(run_directory, "skipped", reason)
         return
-    data = run_directory.parent / f"{run.id}.perf.data"
+    data = run_directory.parent.resolve() / f"{run.id}.perf.data"
     perf = (
         "perf",
         "record",
@@ -149,7 +156,7 @@ def record(run: Run, run_directory: Path, measured: Callable[[tuple[str, ...]], 
     )
     measured(perf)
     script = subprocess.run(
-        ["perf", "script", "-i", str(data), "-F", "ip,sym,dso", "--no-inline"],
+        [*within, "perf", "script", "-i", str(data), "-F", "ip,sym,dso", "--no-inline"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

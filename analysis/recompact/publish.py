@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from recompact import tables
+from recompact.claims.judgement import Verdict
 
 POINT = ["experiment", "engine", "repetition", "point", "profiled"]
 # Row order and keys of the tables that hold one run per row or more.
@@ -24,6 +25,7 @@ BY_RUN = {
     "phases": tables.PHASE_COLUMNS,
     "timeline": tables.TIMELINE_COLUMNS,
     "compactions": tables.COMPACTION_COLUMNS,
+    "events": tables.EVENT_COLUMNS,
     "spans": tables.SPAN_COLUMNS,
     "profile": tables.PROFILE_COLUMNS,
     "specifications": tables.SPECIFICATION_COLUMNS,
@@ -155,6 +157,15 @@ def _merged_scale(path: Path, new: dict[str, object]) -> dict[str, object]:
     return new
 
 
+def parts_of_runs(runs: pd.DataFrame) -> pd.DataFrame:
+    """Choose the durations of phases that add up to what runs took, in seconds.
+
+    Streams run beside their phase, and debts are told once more with what left them.
+    """
+    once = ~runs.phase.str.contains("[.+]")
+    return runs[(runs.metric == "duration_s") & once]
+
+
 COSTS = ["scale", "host", "runs", "minutes", "disk_bytes"]
 
 
@@ -164,10 +175,7 @@ def note_costs(published: Path, folder: Path, disk: Sequence[Path]) -> None:
     Minutes are those of the measured phases. Disk is what the given files and folders hold, or held
     when more of the folder's runs had been made in this checkout.
     """
-    runs = tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS)
-    # Streams run beside their phase, and debts are told once more with what left them.
-    once = ~runs.phase.str.contains("[.+]")
-    durations = runs[(runs.metric == "duration_s") & once]
+    durations = parts_of_runs(tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS))
     paths = (path for top in disk for path in (top, *top.rglob("*")))
     held = sum(path.stat().st_size for path in paths if path.is_file())
     row = [
@@ -199,6 +207,32 @@ def write_costs(readme: Path, published: Path) -> None:
             f"| {row['disk_bytes'] / 1e9:.1f} GB |"
         )
     write_block(readme, "costs", lines)
+
+
+def write_verdicts(readme: Path, published: Path, papers: Mapping[str, str]) -> None:
+    """Write the verdicts on the claims of each paper into their block of the README.
+
+    Parameters
+    ----------
+    readme : Path
+        The document.
+    published : Path
+        results/published, with claims.csv.
+    papers : mapping of str to str
+        Paper of each claim.
+    """
+    claims = pd.read_csv(published / "claims.csv")
+    counts = pd.crosstab(claims.id.map(papers), claims.verdict)
+    order = [str(verdict) for verdict in Verdict if verdict in counts]
+    counts = counts.reindex(list(dict.fromkeys(papers.values())))[order]
+    counts.loc["all"] = counts.sum()
+    lines = [
+        f"| paper | {' | '.join(order)} | claims |",
+        f"|{' --- |' * (len(order) + 2)}",
+    ]
+    for paper, row in counts.iterrows():
+        lines.append(f"| {paper} | {' | '.join(str(n) for n in row)} | {row.sum()} |")
+    write_block(readme, "claims", lines)
 
 
 def write_block(document: Path, name: str, lines: Sequence[str]) -> None:

@@ -164,6 +164,11 @@ class Campaign:
         return self._read("compactions", tables.COMPACTION_COLUMNS)
 
     @cached_property
+    def events(self) -> pd.DataFrame:
+        """events.csv."""
+        return self._read("events", tables.EVENT_COLUMNS)
+
+    @cached_property
     def spans(self) -> pd.DataFrame:
         """spans.csv."""
         return self._read("spans", tables.SPAN_COLUMNS)
@@ -363,7 +368,7 @@ class Results:
         Parameters
         ----------
         table : str
-            timeline, compactions, spans, profile or specifications.
+            timeline, compactions, events, spans, profile or specifications.
         experiment : str
             Id of the experiment.
         where, profiled

@@ -240,3 +240,67 @@ class ShareFloor:
         p = np.clip(np.asarray(shares, dtype=float), 1 / samples, 1)
         error = np.sqrt(np.sum((1 - p) / (p * samples)))
         return float(np.expm1(stats.norm.ppf((1 + self.confidence) / 2) * error))
+
+
+def detectable(effect: Estimate, noise_floor: float) -> float:
+    """Tell the smallest effect that could have been told from none.
+
+    An interval is widened to the noise floor before it is judged, so this is the wider of the
+    two around the effect that was measured.
+
+    Parameters
+    ----------
+    effect : Estimate
+        A ratio, above zero, with its interval.
+    noise_floor : float
+        Relative difference that identical runs reach.
+
+    Returns
+    -------
+    float
+        A relative difference: with 0.08 an effect of 8 % or more would not be inconclusive.
+    """
+    distances = [abs(np.log(end / effect.value)) for end in (effect.low, effect.high) if end]
+    return float(np.expm1(max([np.log1p(noise_floor), *distances])))
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """Repetitions far from the others, to be looked at and never to be dropped.
+
+    The distance is that of Iglewicz and Hoaglin (1993): from the median, in units of the median
+    absolute deviation, here of logarithms, since metrics differ by factors.
+
+    Attributes
+    ----------
+    distance : float
+        From which on a repetition is told.
+    least : int
+        With fewer repetitions none can be told.
+    """
+
+    distance: float = 3.5
+    least: int = 5
+
+    def __call__(self, values: ArrayLike, noise_floor: float = 0.0) -> np.ndarray:
+        """Mark outliers.
+
+        Parameters
+        ----------
+        values : array_like, shape (repetitions,)
+            One value per repetition, all above zero.
+        noise_floor : float
+            Relative difference within which nothing is an outlier.
+
+        Returns
+        -------
+        ndarray of bool, shape (repetitions,)
+        """
+        sample = np.asarray(values, dtype=float)
+        if sample.size < self.least or (sample <= 0).any():
+            return np.zeros(sample.size, dtype=bool)
+        logs = np.log(sample)
+        from_median = np.abs(logs - np.median(logs))
+        spread = stats.median_abs_deviation(logs, scale="normal")
+        least = max(self.distance * float(spread), float(np.log1p(noise_floor)))
+        return np.asarray(from_median > least)

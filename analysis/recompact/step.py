@@ -37,6 +37,14 @@ def _build(words: argparse.Namespace) -> None:
     build.build_engine(ROOT, words.engine, tree, ROOT / "build/engines" / words.engine)
 
 
+def _build_image(words: argparse.Namespace) -> None:
+    from recompact import runtimes
+
+    out = Path(words.out)
+    runtimes.build_image(words.runtime, ROOT, words.tag, "engines", out.with_suffix(".log"))
+    out.write_text(words.tag + "\n", encoding="utf-8")
+
+
 def _build_trace_writer(_: argparse.Namespace) -> None:
     from recompact import build
 
@@ -53,22 +61,18 @@ def _measure(words: argparse.Namespace) -> None:
     from recompact import measure
 
     run = jobs.read_run(ROOT, words.run)
-    run_directory = Path(words.raw) / run.id
+    driver, raw = Path(words.driver), Path(words.raw)
+    run_directory = raw / run.id
 
     def measured(prefix: tuple[str, ...] = ()) -> None:
-        measure.measure(
-            run,
-            ROOT,
-            Path(words.driver),
-            run_directory,
-            ROOT / "build/databases" / run.id,
-            (*measure.runtime_prefix(words.runtime), *prefix),
-        )
+        database = ROOT / "build/databases" / run.id
+        measure.measure(run, ROOT, driver, run_directory, database, prefix)
 
     if run.profile:
-        from recompact import profile
+        from recompact import profile, runtimes
 
-        profile.record(run, run_directory, measured)
+        within = runtimes.words(run, driver, ROOT, measure.data_root(), raw.resolve())
+        profile.record(run, run_directory, measured, within)
     else:
         measured()
 
@@ -110,9 +114,10 @@ def _parser() -> argparse.ArgumentParser:
     add("fetch", _fetch, "--out")
     add("unpack", _unpack, "--tarball", "--tree", "--out")
     add("build", _build, "--engine")
+    add("image", _build_image, "--runtime", "--tag", "--out")
     add("trace-writer", _build_trace_writer)
     add("trace", _write_trace, "--trace", "--jar", "--out")
-    add("run", _measure, "--run", "--driver", "--raw", "--runtime")
+    add("run", _measure, "--run", "--driver", "--raw")
     add("tables", _tables, "--plan", "--out")
     add("claims", _claims, "--tables", "--out")
     add("figures", _figures, "--tables", "--figures", "--out")

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recompact.cache_timeline import cache_metrics
 from recompact.errors import RecompactError
+from recompact.jobs import NATIVE
 from recompact.metrics import COMPUTE_STEPS, DEVICE_STEPS, STEP_SHARES
 from recompact.statistics import NoiseFloor
 
@@ -38,6 +39,10 @@ COMPACTION_COLUMNS = [
     *("run", "type", "reason", "level", "count", "inputs_upper", "inputs_lower", "bytes_read"),
     *("bytes_read_upper", "bytes_written", "total_bytes_p10", "total_bytes_p50"),
     *("total_bytes_p90", "micros", "micros_max"),
+]
+EVENT_COLUMNS = [
+    *("run", "end_s", "duration_s", "type", "reason", "level", "inputs_upper", "inputs_lower"),
+    *("bytes_read_upper", "bytes_read_lower", "bytes_written"),
 ]
 SPAN_COLUMNS = ["run", "compaction", "subtask", "stage", "thread", "begin_us", "end_us"]
 PROFILE_COLUMNS = ["run", "engine", "workload", "module", "function_group", "samples", "share"]
@@ -85,7 +90,7 @@ class _Record(BaseModel):
 
 
 class PlannedRun(_Record):
-    """One run of the plan: what it is for, and which engine was built for it."""
+    """One run of the plan: what it is for, which engine was built, whether its events are kept."""
 
     experiment: str
     run: str
@@ -95,6 +100,7 @@ class PlannedRun(_Record):
     point: dict[str, str | bool | int | float]
     factor: float
     profile: bool
+    events: bool = False
 
 
 class RunPlan(_Record):
@@ -188,6 +194,7 @@ class RunSpecification(BaseModel):
 
     engine: EngineSpecification
     device: dict[str, Any]
+    runtime: str = NATIVE
     scale_factor: float
     seed: int
     phases: list[PhaseSpecification]
@@ -246,8 +253,8 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
     plan_path : Path
         The plan (JSON), see `RunPlan`.
     out_dir : Path
-        Receives experiments.csv, runs.csv, phases.csv, timeline.csv, compactions.csv, spans.csv,
-        profile.csv, noise.csv, specifications.csv and scale.json.
+        Receives experiments.csv, runs.csv, phases.csv, timeline.csv, compactions.csv, events.csv,
+        spans.csv, profile.csv, noise.csv, specifications.csv and scale.json.
 
     Raises
     ------
@@ -270,6 +277,8 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
 
     experiments = experiments_table(plan)
     runs = runs_table(records, timelines)
+    kept = sorted({entry.run for entry in plan.runs if entry.events})
+    events = (read_events(directories[run]) for run in kept)
     spans = (read_spans(directory) for directory in directories.values())
     profiles = (read_profile(directory) for directory in directories.values())
     out_dir.mkdir(parents=True, exist_ok=True)
@@ -278,6 +287,7 @@ def build(raw_dir: Path, plan_path: Path, out_dir: Path) -> None:
     write(phases_table(records), out_dir / "phases.csv")
     write(concatenate(timelines.values(), TIMELINE_COLUMNS), out_dir / "timeline.csv")
     write(compactions_table(directories.values()), out_dir / "compactions.csv")
+    write(concatenate(events, EVENT_COLUMNS), out_dir / "events.csv")
     write(concatenate(spans, SPAN_COLUMNS), out_dir / "spans.csv")
     write(concatenate(profiles, PROFILE_COLUMNS), out_dir / "profile.csv")
     write(noise_table(experiments, runs), out_dir / "noise.csv")
@@ -387,6 +397,24 @@ def compactions_table(directories: Iterable[Path]) -> pd.DataFrame:
     for percent in (10, 50, 90):
         table[f"total_bytes_p{percent}"] = groups.total_bytes.quantile(percent / 100)
     return sort(table.reset_index()[COMPACTION_COLUMNS])
+
+
+def read_events(directory: Path) -> pd.DataFrame:
+    """Read every event of a run: when it ended since the database was opened, and how long it took.
+
+    Returns
+    -------
+    DataFrame
+        `EVENT_COLUMNS`; `level` is the one that receives the bytes. Empty for an engine without an
+        event log.
+    """
+    path = directory / "events.jsonl"
+    events = pd.DataFrame(_read_events(path, ("t_us", *EVENT_KEYS)) if path.exists() else [])
+    if events.empty:
+        return pd.DataFrame(columns=EVENT_COLUMNS)
+    return events.assign(
+        run=directory.name, end_s=events.t_us / 1e6, duration_s=events.micros / 1e6
+    )[EVENT_COLUMNS]
 
 
 def read_spans(directory: Path) -> pd.DataFrame:
@@ -771,11 +799,12 @@ def unit(metric: str) -> str:
     return "1"
 
 
-def host_label(host: Mapping[str, Any]) -> str:
+def host_label(host: Mapping[str, Any], disk: str = "", runtime: str = NATIVE) -> str:
     """Describe a host without naming it: processor, cores, memory, kernel, file system.
 
-    One name may stand for processors of several generations, which their family and model tell
-    apart; a record of an older driver has neither.
+    To these come the kind of a real disk and the runtime of containers. One name may stand for
+    processors of several generations, which their family and model tell apart; a record of an
+    older driver has neither.
     """
     gibibytes = round(float(host.get("memory_bytes", 0)) / 2**30)
     processor = str(host.get("cpu", "unknown processor"))
@@ -785,8 +814,10 @@ def host_label(host: Mapping[str, Any]) -> str:
         f"{host.get('cores', '?')} x {processor}",
         f"{gibibytes} GiB",
         str(host.get("kernel", "unknown kernel")).split("-")[0],
-        str(host.get("filesystem", "unknown file system")),
+        str(host.get("filesystem", "unknown file system")) + (f" on {disk}" if disk else ""),
     ]
+    if runtime != NATIVE:
+        parts.append(runtime)
     return ", ".join(parts)
 
 
@@ -828,15 +859,17 @@ def specifications_table(records: Mapping[str, RunRecord]) -> pd.DataFrame:
     """Tell the full conditions of each run, once per run; paths of the host are left out."""
     conditions = (
         *("scale_factor", "seed", "compressibility", "key_order", "timeline_interval_ms"),
-        "processors",
+        *("processors", "commit"),
     )
     paths = ("path", "mounts")
     rows = []
     for run, record in records.items():
         spec = record.spec.model_dump()
+        disk = spec["device"]["id"] if spec["device"]["kind"] == "path" else ""
+        host = host_label(record.host, disk, record.spec.runtime)
         rows.append(
             (
-                *(run, record.spec.engine.id, host_label(record.host), record.started),
+                *(run, record.spec.engine.id, host, record.started),
                 str(record.engine.build.get("tree_hash", ""))[:16],
                 canonical(record.spec.engine.options),
                 canonical({k: v for k, v in record.spec.device.items() if k not in paths}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 from recompact import ROOT
@@ -15,6 +16,18 @@ def copy(destination: Path) -> Path:
     """Copy what the plan is made from."""
     for folder in FOLDERS:
         shutil.copytree(ROOT / folder, destination / folder, ignore=LEFT_OUT)
+    return destination
+
+
+def whole(destination: Path) -> Path:
+    """Copy all files that git knows, as they are now, and the release of LevelDB."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    )
+    names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
+    for name in (*names, "build/upstream/leveldb.tar.gz"):
+        (destination / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, destination / name, follow_symlinks=False)
     return destination
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ DEVICES |= {
         ("zoned_smr", "zoned_smr"),
     )
 }
+DEVICES["limited"] = DEVICES["pcie_ssd"] | {"id": "limited"}
 DEVICES["hdd_15k_raid0"] = {"id": "hdd_15k_raid0", "kind": "raid0", "members": 2}
 DEVICES["hdd_7200_raid0"] = {"id": "hdd_7200_raid0", "kind": "raid0", "members": 1}
 DEVICES |= {
@@ -165,6 +167,7 @@ PROFILE = {
     ("other", "others"): 0.09,
 }
 SAMPLES = 20000
+KEEP_EVENTS = {name: entry.keep_events for name, entry in declarations().experiments.items()}
 THINNING = {
     "ldc_fanout": "left out: fanout 5, 8",
     "lwc_load": "left out: size_gb 6, 8, 9",
@@ -204,6 +207,7 @@ class Campaign:
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(7)
         self.steps_rng = np.random.default_rng(11)
+        self.clock = datetime(2026, 11, 21, 10, tzinfo=UTC)
         self.runs: list[dict[str, Any]] = []
 
     @property
@@ -230,7 +234,7 @@ class Campaign:
         for engine in ("leveldb", "ldc"):
             phases = [self._ldc_phase("run", 10_000_000 // self.factor, 1, 10, engine)]
             self._add("ldc_profile", {}, engine, "pcie_ssd", phases, 1, profile=True)
-        for matrix in (self._pcp_matrix, self._dlsm_matrix, self._qacp_matrix):
+        for matrix in (self._pcp_matrix, self._dlsm_matrix, self._qacp_matrix, self._ycsb_matrix):
             for repetition in range(1, self.repetitions + 1):
                 for row in matrix():
                     of_peers += self._rows_of_peers(*row, repetition)
@@ -359,6 +363,11 @@ class Campaign:
             load = self._load(7.5, wa=7)
             phases = [load, self._settle(load)]
             yield "scale_model", {"factor": factor}, "leveldb", "memory", phases
+        load, run = (
+            self._ldc_phase(name, operations // self.factor, writes, 10)
+            for name, operations, writes in (("load", 4_000_000, 1), ("run", 400_000, 0.5))
+        )
+        yield "disk_limits", {}, "leveldb", "limited", [load, self._settle(load), run]
 
     def _lwc_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield the comparison of LWC-tree with others, over devices."""
@@ -405,6 +414,23 @@ class Campaign:
                     own = (cleaned - 1) * phase["counters"]["device_write_bytes"]
                     phase["counters"]["device_cleaning_write_bytes"] = own
                 yield name, {key: point}, engine, device, phases
+
+    def _ycsb_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
+        """Yield YCSB's core workloads on a loaded tree, RocksDB left to the peers."""
+        for experiment, device in (("matrix_ssd", "sata_ssd"), ("matrix_hdd", "hdd_7200")):
+            for engine in declarations().experiments[experiment].engines:
+                if engine in ROCKSDB:
+                    continue
+                load = self._ldc_phase("load", 10_000_000 // self.factor, 1, 10, engine)
+                phases = [load, self._settle(load)]
+                for name, writes in zip("abcfde", (0.5, 0.05, 0, 0.5, 0.05, 0.05), strict=True):
+                    operations = 2_000_000 // self.factor
+                    phase = self._ldc_phase(name, operations, writes, 10, engine)
+                    if name == "e":
+                        phase["latency_us"]["scan"] = phase["latency_us"].pop("read")
+                        phase |= {"_means": {}}
+                    phases.append(phase)
+                yield experiment, {}, engine, device, phases
 
     def _qacp_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield RocksDB's experiments."""
@@ -921,6 +947,7 @@ class Campaign:
             "block_cache_hits": read * 0.2,
             "block_cache_misses": read * 0.95,
             "block_read_bytes": read * 4100,
+            "stall_us": stall_us * writes,
             "device_write_bytes": (wa + 1) * user,
             "device_read_bytes": wa * user + read * 4100,
         }
@@ -999,6 +1026,7 @@ class Campaign:
                 "point": point,
                 "factor": factor,
                 "profile": profile,
+                "events": engine in KEEP_EVENTS[experiment] and repetition == 1,
             }
         )
         directory = self.raw / run
@@ -1069,7 +1097,7 @@ class Campaign:
                 "os": "Debian GNU/Linux 12",
                 "filesystem": "tmpfs",
             },
-            "started": "2026-11-21T10:00:00Z",
+            "started": self.clock.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "wall_s": 1.0,
             "engine": {
                 "id": engine,
@@ -1085,6 +1113,8 @@ class Campaign:
             "peak_rss_bytes": 10**8,
         }
         (directory / "run.json").write_text(json.dumps(record))
+        lasted = sum(phase["duration_s"] for phase in phases)
+        self.clock += timedelta(seconds=math.ceil(lasted) + 1)
 
     def _timeline(self, phases: list[dict[str, Any]]) -> pd.DataFrame:
         frames = []

@@ -1,6 +1,5 @@
 """Tests of the declared figures, drawn from synthetic runs."""
 
-import itertools
 import json
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from recompact.claims import load_claims
 from recompact.declarations import DeclarationError
 from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN
 from recompact.figures.declarations import Figures, check_experiments, check_sizes, load_figures
-from recompact.figures.rendering import FUNCTIONS, draw, render
+from recompact.figures.rendering import FUNCTIONS, draw, save
 from recompact.figures.style import stamp_lines
 from recompact.pipeline import declarations
 from recompact.results import MissingCell, Results
@@ -22,45 +21,49 @@ from synthetic import STYLES, Campaign
 
 FOLDER = Path(__file__).parents[2] / "paper_figures"
 ENTRIES = {figure.id: figure for figure in load_figures(FOLDER / "figures.yaml").figures}
-SCALES = {
-    "smoke": {},
-    "small": {"scale": "small", "factor": 16, "repetitions": 3, "thin": False},
-}
+SCALES = ("smoke", "small")
 
 
 @pytest.fixture(scope="module")
-def directories(tmp_path_factory):
+def directories(smoke_tables, tmp_path_factory):
     root = tmp_path_factory.mktemp("figures")
-    for name, options in SCALES.items():
-        campaign = Campaign(root / "campaigns" / name, **options)
-        campaign.root.mkdir(parents=True)
-        tables.build(campaign.raw, campaign.write(), root / name)
-    return {name: root / name for name in SCALES}
+    campaign = Campaign(root, scale="small", factor=16, repetitions=3, thin=False)
+    tables.build(campaign.raw, campaign.write(), root / "small")
+    return {"smoke": smoke_tables, "small": root / "small"}
+
+
+class Drawings(dict):
+    """Each figure at each scale, drawn when first looked at.
+
+    Attributes
+    ----------
+    asked : dict
+        The experiments that each asked for.
+    """
+
+    def __init__(self, directories):
+        self.results = {scale: Results.load(path) for scale, path in directories.items()}
+        self.asked = {}
+
+    def __missing__(self, key):
+        scale, figure = key
+        plain, asked = Results.planned, set()
+
+        def spy(self, experiment, **arguments):
+            asked.add(experiment)
+            return plain(self, experiment, **arguments)
+
+        with plt.rc_context({"figure.max_open_warning": 0}), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Results, "planned", spy)
+            self[key] = draw(self.results[scale], ENTRIES[figure], STYLES)
+        self.asked[key] = asked
+        return self[key]
 
 
 @pytest.fixture(scope="module")
-def drawn(directories):
-    """Every figure at every scale, and the experiments that it asked for."""
-    results = {name: Results.load(path) for name, path in directories.items()}
-    plain = Results.planned
-    made, asked = {}, {}
-
-    def spy(self, experiment, **arguments):
-        asked[scale, figure].add(experiment)
-        return plain(self, experiment, **arguments)
-
-    with plt.rc_context({"figure.max_open_warning": 0}), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Results, "planned", spy)
-        for scale, figure in itertools.product(SCALES, ENTRIES):
-            asked[scale, figure] = set()
-            made[scale, figure] = draw(results[scale], ENTRIES[figure], STYLES)
-    yield made, asked
+def drawings(directories):
+    yield Drawings(directories)
     plt.close("all")
-
-
-@pytest.fixture(scope="module")
-def drawings(drawn):
-    return drawn[0]
 
 
 def test_the_synthetic_runs_are_those_of_the_declared_engines(directories):
@@ -84,10 +87,9 @@ def test_a_figure_shows_the_claims_that_are_made_by_its_panel():
         assert shown, f"no figure shows {claim.id}"
 
 
-@pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("figure", ENTRIES)
-def test_nothing_is_cut_off_and_no_legend_is_empty(drawings, scale, figure):
-    drawn = drawings[scale, figure].figure
+def test_nothing_is_cut_off_and_no_legend_is_empty(drawings, figure):
+    drawn = drawings["small", figure].figure
     drawn.canvas.draw()
     width, height = drawn.get_size_inches()
     box = drawn.get_tightbbox()
@@ -109,15 +111,14 @@ def test_a_ratio_of_the_paper_stands_at_the_bars_of_its_engine(drawings):
     assert sorted(marks.get_offsets()[:, 0]) == pytest.approx(centres)
 
 
-@pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("figure", ENTRIES)
-def test_every_figure_is_stamped(drawings, directories, scale, figure):
+def test_every_figure_is_stamped(drawings, figure):
     entry = ENTRIES[figure]
-    stamp = Results.load(directories[scale]).stamp(entry.experiments, profiled=entry.profiled)
-    texts = " ".join(text.get_text() for text in drawings[scale, figure].figure.texts)
+    stamp = drawings.results["small"].stamp(entry.experiments, profiled=entry.profiled)
+    texts = " ".join(text.get_text() for text in drawings["small", figure].figure.texts)
     for line in stamp_lines(stamp):
         assert " ".join(line.split()) in " ".join(texts.split())
-    assert f"{scale} scale" in texts
+    assert "small scale" in texts
 
 
 @pytest.mark.parametrize("figure", ENTRIES)
@@ -126,7 +127,7 @@ def test_all_repetitions_and_the_papers_numbers_are_in_the_data(drawings, figure
     assert list(data.columns) == DATA_COLUMNS
     medians = data[data.source == MEDIAN]
     pairs = ("RC-NOISE", "PCP-NOISE", "DLSM-NOISE")
-    over_time = ("space_over_time", "throughput_over_time", "levels_over_time")
+    over_time = ("space_over_time", "throughput_over_time", "levels_over_time", "tree_over_time")
     if (
         figure not in pairs
         and entry.function not in over_time
@@ -139,8 +140,9 @@ def test_all_repetitions_and_the_papers_numbers_are_in_the_data(drawings, figure
 
 
 @pytest.mark.parametrize("figure", ENTRIES)
-def test_a_figure_asks_only_for_the_experiments_that_it_lists(drawn, figure):
-    assert drawn[1]["smoke", figure] == set(ENTRIES[figure].experiments)
+def test_a_figure_asks_only_for_the_experiments_that_it_lists(drawings, figure):
+    assert drawings["small", figure]
+    assert drawings.asked["small", figure] == set(ENTRIES[figure].experiments)
 
 
 def test_bytes_are_told_at_the_papers_size(drawings):
@@ -175,13 +177,8 @@ def test_fitted_theorem_has_the_geometric_mean_of_the_measurement(drawings):
 
 def test_files_are_written_and_a_second_time_the_same(directories, tmp_path):
     for name in ("one", "two"):
-        render(
-            directories["smoke"],
-            ["RC-SCALE"],
-            tmp_path / name,
-            figures_path=FOLDER / "figures.yaml",
-            styles=STYLES,
-        )
+        results = Results.load(directories["smoke"])
+        save(draw(results, ENTRIES["RC-SCALE"], STYLES), "RC-SCALE", tmp_path / name)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert names == ["RC-SCALE.csv", "RC-SCALE.png", "RC-SCALE.svg"]
     for name in names:

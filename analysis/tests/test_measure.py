@@ -1,6 +1,8 @@
 """A run leaves a finished result, or nothing that looks like one."""
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -96,11 +98,6 @@ def test_a_database_that_is_to_be_kept_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "database/CURRENT").exists()
 
 
-def test_an_unknown_runtime_is_named() -> None:
-    with pytest.raises(measure.MeasureError, match="runtime: 'lxc' is not known"):
-        measure.runtime_prefix("lxc")
-
-
 TELLING = ("1" * 16, "2" * 16, "3" * 16)
 BALANCED = Run(
     id="abcdef0123456789",
@@ -172,3 +169,18 @@ def test_a_run_is_confined_to_its_processors(tmp_path: Path) -> None:
     assert measure.pinning(RUN) == ()
     two = Run("2" * 16, {"processors": 2}, "leveldb", ())
     assert measure.pinning(two) == ("taskset", "-c", "0-1")
+
+
+def test_a_run_says_from_which_commit_it_comes(tmp_path):
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    (tmp_path / ".commit").write_text("$Format:%H$\n")
+    assert measure.commit(tmp_path) == "unknown"
+    for words in (["init", "-q"], ["add", ".commit"], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *words], check=True)
+    words = [*git, "rev-parse", "HEAD"]
+    head = subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+    assert measure.commit(tmp_path) == head
+    (tmp_path / ".commit").write_text(f"{head}\n")
+    assert measure.commit(tmp_path) == f"{head}-dirty"
+    shutil.rmtree(tmp_path / ".git")
+    assert measure.commit(tmp_path) == head

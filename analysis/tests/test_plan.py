@@ -113,7 +113,6 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
         ("experiments", "workload: RWB", "workload: RWX", "phases.run.workload: 'RWX'"),
         ("experiments", "{from: fanout}", "{from: fan}", "ldc_fanout: takes a value from 'fan'"),
         ("experiments", "num_levels: 14", "levels: 14", "ldc_fanout.options.levels"),
-        ("experiments", "thin: [3, 10", "thin: [4, 10", "ldc_fanout.sweep.fanout"),
         ("scales", "factor: {LDC: 256, ", "factor: {", "has no entry LDC, which experiment"),
         ("workloads", "mix: {update: 1.0}", "mix: {update: 0.9}", "workloads.WO: .*sum to 0.9"),
         ("workloads", "mix: {update: 1.0}", "mix: {updates: 1.0}", "workloads.WO.mix.updates"),
@@ -532,8 +531,9 @@ def test_the_number_of_disks_comes_from_the_sweep(smoke: Plan) -> None:
 
 def test_only_runs_that_need_them_have_direct_io_and_processors(smoke: Plan) -> None:
     engines = Declarations(ROOT).engines
+    through_it = {run.id for name in ("matrix_ssd", "matrix_hdd") for run in _runs(smoke, name)}
     for run in smoke.runs.values():
-        direct = engines[run.engine].direct_io
+        direct = engines[run.engine].direct_io and run.id not in through_it
         assert run.spec["engine"].get("direct_io") is (True if direct else None)
     assert {run.spec.get("processors") for run in _runs(smoke, "pcp_overhead")} == {1}
     assert {run.spec.get("processors") for run in _runs(smoke, "parity")} == {None}

@@ -1,20 +1,21 @@
 """Tests of the report page."""
 
+import base64
+import hashlib
+import json
 import re
+import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from recompact import claims, report, tables
+from conftest import DECLARED, DRAWN, FOLDER
+from recompact import report, tables
 from recompact.figures.declarations import load_figures
-from recompact.figures.rendering import render
 from recompact.report.page import number
-from synthetic import STYLES, Campaign
-
-FOLDER = Path(__file__).parents[2] / "paper_figures"
-DRAWN = ["LDC-F1", "LDC-T1", "LWC-F2b"]
+from synthetic import STYLES
 
 
 class Links(HTMLParser):
@@ -34,57 +35,109 @@ class Links(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def page_path(tmp_path_factory):
-    root = tmp_path_factory.mktemp("checkout")
-    campaign = Campaign(root / "results")
-    campaign.raw.parent.mkdir(exist_ok=True)
-    results = root / "results/smoke"
-    tables.build(campaign.raw, campaign.write(), results)
-    claims.evaluate(results, results / "claims.csv", claims_path=FOLDER / "claims.yaml")
-    rendered = root / "rendered"
-    render(results, DRAWN, rendered, figures_path=FOLDER / "figures.yaml", styles=STYLES)
-    report.build(
-        results,
-        rendered,
-        results / "report",
-        figures_path=FOLDER / "figures.yaml",
-        claims_path=FOLDER / "claims.yaml",
-        purposes={"smoke": "shows that every step works"},
-    )
-    return results / "report/index.html"
-
-
-@pytest.fixture(scope="module")
 def page(page_path):
     links = Links()
     links.feed(page_path.read_text())
     return links
 
 
-def test_everything_the_page_refers_to_is_there(page, page_path):
-    for target in page.targets:
-        if target.startswith("#"):
-            assert target[1:] in page.ids
-        else:
-            assert (page_path.parent / target).exists(), target
+@pytest.fixture(scope="module")
+def runs(page_path):
+    links = Links()
+    links.feed(page_path.with_name("runs.html").read_text())
+    return links
+
+
+def test_everything_the_pages_refer_to_is_there(page, runs, page_path):
+    ids = {"index.html": page.ids, "runs.html": runs.ids}
+    for name, one in (("index.html", page), ("runs.html", runs)):
+        for target in one.targets:
+            path, _, place = target.partition("#")
+            assert not path or (page_path.parent / path).exists(), target
+            if place and "=" not in place:
+                assert place in ids[path or name], target
 
 
 def test_the_page_says_what_its_scale_is_for(page):
     assert "Scale smoke: shows that every step works." in page.text
 
 
-def test_the_page_needs_no_network(page_path):
-    assert not re.search(r"https?:|//[a-z]|@import|<script", page_path.read_text())
+def test_the_pages_need_no_network(page_path):
+    for name in ("index.html", "runs.html"):
+        text = (page_path.with_name(name)).read_text()
+        assert not re.search(r"(src|href)=.https?:|url\(|@import", text)
+        assert "default-src 'none'" in text
 
 
-def test_drawn_figures_have_picture_data_and_raw_records(page):
+def test_only_the_script_of_the_page_may_run(page_path):
+    text = page_path.read_text()
+    (allowed,) = re.findall(r"script-src '(sha256-[^']+)'", text)
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
+    assert [f"sha256-{base64.b64encode(digest).decode()}" for digest in digests] == [allowed]
+
+
+def test_drawn_figures_have_picture_and_data(page):
     for figure in DRAWN:
-        for kind in ("png", "svg", "csv"):
+        for kind in ("svg", "csv"):
             assert f"figures/{figure}.{kind}" in page.targets
         assert f"./repro smoke --panels {figure}" in page.text
-    raw = [target for target in page.targets if target.endswith("run.json")]
-    assert all(target.startswith("../../raw/") for target in raw)
-    assert len(raw) > len(DRAWN)
+
+
+def test_each_run_has_its_record_sources_traces_and_set_up(runs, page_path):
+    tables_here = page_path.parents[1]
+    experiments = pd.read_csv(tables_here / "experiments.csv", dtype={"run": str})
+    assert set(experiments.run) <= runs.ids
+    raw = [target for target in runs.targets if target.endswith("run.json")]
+    assert set(raw) == {f"../../raw/{run}/run.json" for run in experiments.run}
+    assert "tree 3f9a1c523f9a" in runs.text
+    assert "driver c0ffee123456" in runs.text
+    phases = pd.read_csv(tables_here / "phases.csv", dtype=str)
+    assert phases.trace.iloc[0] in runs.text
+    assert '"fanout": 10' in runs.text
+
+
+def test_markup_in_a_name_stays_text(page_path, tmp_path):
+    results = page_path.parents[1]
+    evil = "<script>alert(1)</script>"
+    styles = STYLES | {"ldc": replace(STYLES["ldc"], label=evil)}
+    claims_csv = pd.read_csv(results / "claims.csv")
+    changed = tmp_path / "results"
+    shutil.copytree(results, changed, ignore=shutil.ignore_patterns("report"))
+    claims_csv.loc[0, "reason"] = evil
+    tables.write(claims_csv, changed / "claims.csv")
+    rendered = tmp_path / "rendered"
+    rendered.mkdir()
+    for path in (page_path.parent / "figures").iterdir():
+        shutil.copy(path, rendered)
+    data = pd.read_csv(rendered / "LDC-F1.csv", dtype=str)
+    data.loc[:, "series"] = evil
+    data.to_csv(rendered / "LDC-F1.csv", index=False)
+    report.build(changed, rendered, tmp_path / "report", replace(DECLARED, styles=styles))
+    text = (tmp_path / "report/index.html").read_text()
+    assert "alert(1)" in text
+    assert evil not in text
+
+
+def test_figures_can_be_chosen_by_paper_engine_device_and_verdict(page_path):
+    text = page_path.read_text()
+    (article,) = re.findall(r'<article id="LDC-F1"[^>]*>', text)
+    assert 'data-paper="LDC"' in article
+    assert re.search(r'data-engine="[^"]*\bleveldb\b', article)
+    assert 'data-device="pcie_ssd"' in article
+    assert re.search(r'data-verdict="(reproduced|inconclusive|direction|not reproduced)', article)
+    for name in ("paper", "engine", "device", "verdict"):
+        assert f'<select name="{name}">' in text
+
+
+def test_cells_of_several_engines_can_be_compared(page_path):
+    text = page_path.read_text()
+    (found,) = re.findall(r'id="measured">(.*?)</script>', text)
+    cells = json.loads(found)
+    assert {cell["figure"] for cell in cells} <= set(DRAWN)
+    both = [cell for cell in cells if {"leveldb", "ldc"} <= cell["engines"].keys()]
+    assert both
+    assert all(len(values) == 3 for cell in both for values in cell["engines"].values())
 
 
 def test_flame_graph_is_linked_where_there_is_one(page):
@@ -106,7 +159,7 @@ def test_every_claim_stands_with_its_verdict_and_reason(page, page_path):
 
 def test_paper_and_own_number_stand_side_by_side(page):
     text = " ".join(page.text.split())
-    assert re.search(r"do not compress 10 11\.57 (9|10)\.\d+ 0\.\d+", text)
+    assert re.search(r"do not compress UDC \(LevelDB 1\.23\) 10 11\.57 (9|10)\.\d+ 0\.\d+", text)
     assert "do not compress 6 10.69 not measured" in text
 
 
@@ -117,14 +170,7 @@ def test_an_absent_claims_table_says_what_to_do(page_path, tmp_path):
         if path.name != "claims.csv":
             (results / path.name).write_bytes(path.read_bytes())
     with pytest.raises(tables.TableError, match=r"claims.csv: no such file; evaluate the claims"):
-        report.build(
-            results,
-            tmp_path,
-            tmp_path / "report",
-            figures_path=FOLDER / "figures.yaml",
-            claims_path=FOLDER / "claims.yaml",
-            purposes={"smoke": "shows that every step works"},
-        )
+        report.build(results, tmp_path, tmp_path / "report", DECLARED)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from recompact.statistics import Estimate, MedianInterval, NoiseFloor, PairedRatio, ShareFloor
+from recompact.statistics import (
+    Estimate,
+    MedianInterval,
+    NoiseFloor,
+    Outliers,
+    PairedRatio,
+    ShareFloor,
+    detectable,
+)
 
 
 def test_one_repetition_has_no_interval():
@@ -99,3 +107,17 @@ def test_share_floor_of_a_ratio_is_larger_and_an_absent_share_is_finite():
     assert math.isfinite(ShareFloor()([0.0], 1000))
     with pytest.raises(ValueError, match="samples"):
         ShareFloor()([0.5], 0)
+
+
+def test_an_effect_can_be_told_from_noise_or_from_its_own_spread():
+    assert detectable(Estimate(2, 1.9, 2.1, 5), 0.2) == pytest.approx(0.2)
+    assert detectable(Estimate(2, 1.5, 2.1, 5), 0.2) == pytest.approx(2 / 1.5 - 1)
+    assert detectable(Estimate(2, None, None, 1), 0.2) == pytest.approx(0.2)
+
+
+def test_an_outlier_is_far_from_the_median_and_above_the_noise():
+    values = [10, 10.1, 9.9, 10.05, 30]
+    assert list(Outliers()(values)) == [False] * 4 + [True]
+    assert not Outliers()(values, noise_floor=3).any()
+    assert not Outliers()(values[1:]).any()
+    assert not Outliers()([10] * 6).any()

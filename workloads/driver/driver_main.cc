@@ -1,7 +1,9 @@
 // recompact_driver --spec spec.json --out DIR --data-dir DIR [--lock FILE]
+// recompact_driver --build
 //
-// Carries out one run and writes its results.  On an error, one line on stderr
-// says where, what and what to do; README.md lists the exit codes.
+// Carries out one run and writes its results, or tells how it was built.  On an
+// error, one line on stderr says where, what and what to do; README.md lists
+// the exit codes.
 
 #include <getopt.h>
 #include <signal.h>
@@ -14,6 +16,7 @@
 
 #include "driver/run.h"
 #include "driver/run_directory.h"
+#include "driver/run_record.h"
 #include "driver/run_spec.h"
 #include "driver/status.h"
 
@@ -26,6 +29,7 @@ struct Flags {
   std::string out;
   std::string data_dir;
   std::string lock;
+  bool build = false;
 };
 
 Status ParseFlags(int argc, char** argv, Flags* flags) {
@@ -33,9 +37,10 @@ Status ParseFlags(int argc, char** argv, Flags* flags) {
                             {"out", required_argument, nullptr, 'o'},
                             {"data-dir", required_argument, nullptr, 'd'},
                             {"lock", required_argument, nullptr, 'l'},
+                            {"build", no_argument, nullptr, 'b'},
                             {nullptr, 0, nullptr, 0}};
   const char* const usage =
-      "use --spec spec.json --out DIR --data-dir DIR [--lock FILE]";
+      "use --spec spec.json --out DIR --data-dir DIR [--lock FILE], or --build";
   const char* const temporary = std::getenv("TMPDIR");
   flags->lock = std::string(temporary != nullptr ? temporary : "/tmp") +
                 "/recompact.lock";
@@ -46,14 +51,16 @@ Status ParseFlags(int argc, char** argv, Flags* flags) {
     if (flag == 'o') flags->out = optarg;
     if (flag == 'd') flags->data_dir = optarg;
     if (flag == 'l') flags->lock = optarg;
+    if (flag == 'b') flags->build = true;
     if (flag == '?') {
       return Status::BadInput("command line",
                               std::string("cannot take ") + argv[optind - 1],
                               usage);
     }
   }
-  if (optind < argc || flags->spec.empty() || flags->out.empty() ||
-      flags->data_dir.empty()) {
+  if (flags->build && argc == 2) return Status::OK();
+  if (flags->build || optind < argc || flags->spec.empty() ||
+      flags->out.empty() || flags->data_dir.empty()) {
     return Status::BadInput("command line", "is not complete", usage);
   }
   return Status::OK();
@@ -78,6 +85,10 @@ Status RunDriver(int argc, char** argv) {
   RunSpec spec;
   MeasurementLock lock;
   Status status = ParseFlags(argc, argv, &flags);
+  if (status.ok() && flags.build) {
+    std::puts(BuildRecord().dump().c_str());
+    return status;
+  }
   if (status.ok()) status = ReadRunSpec(flags.spec, &spec);
   if (status.ok()) status = lock.Acquire(flags.lock);
   if (!status.ok()) return status;

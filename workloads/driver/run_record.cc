@@ -203,6 +203,15 @@ std::vector<std::string> SuspectReasons(const RunResult& result) {
   return reasons;
 }
 
+Json BuildRecord() {
+  return {{"engine",
+           {{"build",
+             {{"compiler", RECOMPACT_COMPILER},
+              {"flags", RECOMPACT_BUILD_FLAGS},
+              {"tree_hash", RECOMPACT_TREE_HASH}}}}},
+          {"driver", {{"source_hash", RECOMPACT_DRIVER_HASH}}}};
+}
+
 Json RunRecord(const RunSpec& spec, const RunResult& result) {
   Json record = {{"schema", 1},
                  {"run", spec.run},
@@ -210,12 +219,8 @@ Json RunRecord(const RunSpec& spec, const RunResult& result) {
                  {"host", Host(result)},
                  {"started", result.started},
                  {"wall_s", result.wall_s}};
-  record["engine"] = {{"id", spec.engine_id},
-                      {"build",
-                       {{"compiler", RECOMPACT_COMPILER},
-                        {"flags", RECOMPACT_BUILD_FLAGS},
-                        {"tree_hash", RECOMPACT_TREE_HASH}}}};
-  record["driver"]["source_hash"] = RECOMPACT_DRIVER_HASH;
+  record["engine"]["id"] = spec.engine_id;
+  record.merge_patch(BuildRecord());
   record["phases"] = Json::array();
   for (const PhaseResult& phase : result.phases) {
     record["phases"].push_back(ToJson(phase));

@@ -54,6 +54,9 @@ struct RunResult {
 // not keep up with the device model.
 std::vector<std::string> SuspectReasons(const RunResult& result);
 
+// What run.json says of the binary: engine.build and driver.
+nlohmann::ordered_json BuildRecord();
+
 // The contents of run.json.
 nlohmann::ordered_json RunRecord(const RunSpec& spec, const RunResult& result);
 

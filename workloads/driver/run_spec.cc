@@ -382,7 +382,8 @@ Status ReadDocument(RunSpec* spec) {
                                &spec->recent_keys));
   }
   // What else tells one run from another.
-  for (const char* name : {"repetition", "copy", "profile", "processors"}) {
+  for (const char* name :
+       {"repetition", "copy", "profile", "processors", "runtime", "commit"}) {
     object.Ignore(name);
   }
   if (const Json* const phases = object.Take("phases")) {

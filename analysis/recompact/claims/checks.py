@@ -14,9 +14,8 @@ from scipy import stats
 
 from recompact import models
 from recompact.claims.judgement import Band
-from recompact.declarations import Declaration
+from recompact.declarations import Declaration, MetricName
 from recompact.level_traffic import TYPES, Bytes, bytes_into
-from recompact.metrics import MetricName
 from recompact.results import NOT_IN_POINT, MissingCell, Results, Stamp
 from recompact.stages import stage_times
 from recompact.statistics import Estimate, MedianInterval, PairedRatio, ShareFloor

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from recompact import tables
+from recompact.claims.checks import Evidence
 from recompact.claims.declarations import Claim, Claims, load_claims
 from recompact.claims.judgement import Verdict, judge
-from recompact.results import MissingCell, Results, Untold
-from recompact.statistics import Estimate
+from recompact.results import MissingCell, Results, Stamp, Untold
+from recompact.statistics import Estimate, detectable
 
 CLAIM_COLUMNS = [
-    *("id", "verdict", "paper_value", "measured", "low", "high", "repetitions", "reason")
+    *("id", "verdict", "paper_value", "measured", "low", "high", "repetitions", "detectable"),
+    "reason",
 ]
 
 # A claim of several parts is worth what its weakest part is.
@@ -53,50 +56,83 @@ def claims_table(claims: Claims, results: Results) -> pd.DataFrame:
     """Judge every claim; see `evaluate`."""
     rows = []
     for claim in claims.claims:
-        measured, verdict, reason = _judge_claim(claim, claims, results)
+        judged = _judge_claim(claim, claims, results)
+        measured = judged.measured
         rows.append(
             {
                 "id": claim.id,
-                "verdict": str(verdict),
+                "verdict": str(judged.verdict),
                 "paper_value": claim.paper_value.text,
                 "measured": measured.value if measured else None,
                 "low": measured.low if measured else None,
                 "high": measured.high if measured else None,
                 "repetitions": measured.repetitions if measured else 0,
-                "reason": reason,
+                "detectable": judged.detectable,
+                "reason": judged.reason,
             }
         )
     return pd.DataFrame(rows, columns=CLAIM_COLUMNS)
 
 
-def _judge_claim(
-    claim: Claim, claims: Claims, results: Results
-) -> tuple[Estimate | None, Verdict, str]:
-    judged = []
+@dataclass(frozen=True)
+class _Judged:
+    """The verdict on a claim, or on one of its parts.
+
+    Attributes
+    ----------
+    verdict : Verdict
+        What is said.
+    reason : str
+        Why.
+    measured : Estimate or None
+        What was measured, if anything.
+    detectable : float or None
+        The smallest effect that could have been told from none, as a relative difference.
+    """
+
+    verdict: Verdict
+    reason: str
+    measured: Estimate | None = None
+    detectable: float | None = None
+
+
+def _judge_claim(claim: Claim, claims: Claims, results: Results) -> _Judged:
+    parts = []
     for check in claim.check:
         try:
             evidences = check.evidences(results)
         except Untold as untold:
-            return None, Verdict.INCONCLUSIVE, str(untold)
+            return _Judged(Verdict.INCONCLUSIVE, str(untold))
         except MissingCell as missing:
-            return None, Verdict.NOT_RUN, str(missing)
+            return _Judged(Verdict.NOT_RUN, str(missing))
         stamp = check.stamp(results)
-        for evidence in evidences:
-            judgement = judge(
-                evidence.measured,
-                band=evidence.band,
-                effect=evidence.effect,
-                noise_floor=evidence.noise_floor,
-                is_time_metric=check.time,
-                rules=claims.rules,
-            )
-            notes = [judgement.reason, evidence.remark]
-            if stamp.suspect:
-                notes.append(f"{len(stamp.suspect)} of {len(stamp.runs)} runs are suspect")
-            reason = "; ".join(note for note in notes if note)
-            judged.append((evidence.measured, judgement.verdict, reason))
-    measured, verdict, reason = min(judged, key=lambda one: WEAKEST_FIRST.index(one[1]))
-    if len(judged) > 1:
-        held = sum(other == Verdict.REPRODUCED for _, other, _ in judged)
-        reason = f"{held} of {len(judged)} parts reproduced; shown: {reason}"
-    return measured, verdict, reason
+        parts += [_judge_part(evidence, check.time, claims, stamp) for evidence in evidences]
+    weakest = min(parts, key=lambda part: WEAKEST_FIRST.index(part.verdict))
+    if len(parts) > 1:
+        held = sum(part.verdict == Verdict.REPRODUCED for part in parts)
+        reason = f"{held} of {len(parts)} parts reproduced; shown: {weakest.reason}"
+        weakest = replace(weakest, reason=reason)
+    return weakest
+
+
+def _judge_part(evidence: Evidence, of_time: bool, claims: Claims, stamp: Stamp) -> _Judged:
+    judgement = judge(
+        evidence.measured,
+        band=evidence.band,
+        effect=evidence.effect,
+        noise_floor=evidence.noise_floor,
+        is_time_metric=of_time,
+        rules=claims.rules,
+    )
+    notes = [judgement.reason, evidence.remark]
+    if stamp.suspect:
+        notes.append(f"{len(stamp.suspect)} of {len(stamp.runs)} runs are suspect")
+    effect, floor = evidence.effect, evidence.noise_floor
+    if effect is not None and effect.value <= 0:
+        effect = None
+    return _Judged(
+        judgement.verdict,
+        "; ".join(note for note in notes if note),
+        evidence.measured,
+        detectable(effect, floor) if effect is not None and floor is not None else None,
+    )

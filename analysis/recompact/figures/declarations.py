@@ -9,8 +9,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from recompact.declarations import Declaration, DeclarationError, check_declared, load
-from recompact.metrics import MetricName
+from recompact.declarations import Declaration, DeclarationError, MetricName, check_declared, load
 
 Unit = Literal["1", "ops/s", "1/s", "us", "ms", "s", "MB/s", "KiB", "MiB", "GiB"]
 

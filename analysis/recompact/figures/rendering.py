@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import matplotlib
@@ -17,12 +17,14 @@ from recompact.figures.breakdown import stage_breakdown, step_breakdown
 from recompact.figures.cache import cache_over_time
 from recompact.figures.compactions import compaction_sizes
 from recompact.figures.data import DATA_COLUMNS, Drawing
-from recompact.figures.declarations import EngineStyle, Figure, load_figures
+from recompact.figures.declarations import EngineStyle, Figure
 from recompact.figures.dlsm_models import bytes_by_level, update_rates
 from recompact.figures.equations import compaction_bytes_by_level, ldc_equations
 from recompact.figures.gantt import pipeline_gantt
+from recompact.figures.hosts import hosts_side_by_side
 from recompact.figures.latency import latency_over_time, latency_percentiles
 from recompact.figures.ldc_models import ldc_theorems
+from recompact.figures.matrix import engine_matrix, pareto_fronts
 from recompact.figures.noise import noise_ratios
 from recompact.figures.pcp_models import pipeline_equations, pipeline_speedups
 from recompact.figures.profile import time_by_module
@@ -36,6 +38,7 @@ from recompact.figures.sweeps import (
     scale_models,
 )
 from recompact.figures.throughput import levels_over_time, throughput_over_time
+from recompact.figures.tree import tree_over_time
 from recompact.results import MissingCell, NotPermitted, Results
 
 FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], Drawing]] = {
@@ -48,6 +51,8 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         cache_over_time,
         compaction_bytes_by_level,
         compaction_sizes,
+        engine_matrix,
+        hosts_side_by_side,
         latency_over_time,
         latency_percentiles,
         ldc_equations,
@@ -55,6 +60,7 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         ldc_theorems,
         lines_over_sweep,
         noise_ratios,
+        pareto_fronts,
         pipeline_equations,
         pipeline_gantt,
         pipeline_speedups,
@@ -64,56 +70,42 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         step_breakdown,
         throughput_over_time,
         time_by_module,
+        tree_over_time,
         update_rates,
     )
 }
 
 
-def render(
-    results_dir: Path,
-    figure_ids: Collection[str],
-    out_dir: Path,
-    *,
-    figures_path: Path,
-    styles: Mapping[str, EngineStyle],
-) -> None:
-    """Draw figures.
+def save(drawing: Drawing, name: str, out_dir: Path) -> None:
+    """Write ``<name>.png`` (150 dpi), ``<name>.svg`` and ``<name>.csv``, and close the figure."""
+    out_dir.mkdir(parents=True, exist_ok=True)
+    with theme():
+        drawing.figure.savefig(out_dir / f"{name}.png")
+        drawing.figure.set_layout_engine("none")  # laid out once for both
+        drawing.figure.savefig(out_dir / f"{name}.svg", metadata={"Date": None})
+    plt.close(drawing.figure)
+    tables.write(drawing.data, out_dir / f"{name}.csv")
+
+
+def draw(results: Results, figure: Figure, styles: Mapping[str, EngineStyle]) -> Drawing:
+    """Draw one figure, or a notice where the host did not allow its runs.
 
     Parameters
     ----------
-    results_dir : Path
-        Tidy tables, see `Results.load`.
-    figure_ids : collection of str
-        Figures to draw.
-    out_dir : Path
-        Receives ``<id>.png`` (150 dpi), ``<id>.svg`` and ``<id>.csv`` of each.
-    figures_path : Path
-        figures.yaml.
+    results : Results
+        Tidy tables.
+    figure : Figure
+        Its declaration.
     styles : mapping of str to EngineStyle
         Look per engine id.
 
     Raises
     ------
     DeclarationError
-        If a figure or its function is not declared or does not exist.
+        If its function does not exist.
     MissingCell
         If a value was not measured; names the figure and the cell.
-    TableError
-        If there are no tables.
     """
-    results = Results.load(results_dir)
-    out_dir.mkdir(parents=True, exist_ok=True)
-    for figure in load_figures(figures_path).chosen(figure_ids):
-        drawing = draw(results, figure, styles)
-        with theme():
-            drawing.figure.savefig(out_dir / f"{figure.id}.png")
-            drawing.figure.savefig(out_dir / f"{figure.id}.svg", metadata={"Date": None})
-        plt.close(drawing.figure)
-        tables.write(drawing.data, out_dir / f"{figure.id}.csv")
-
-
-def draw(results: Results, figure: Figure, styles: Mapping[str, EngineStyle]) -> Drawing:
-    """Draw one figure, or a notice where the host did not allow its runs; see `render`."""
     if figure.function not in FUNCTIONS:
         raise DeclarationError(
             f"figures.yaml: {figure.id}: no function {figure.function}; "

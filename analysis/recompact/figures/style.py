@@ -32,7 +32,7 @@ def theme() -> Iterator[None]:
         "figure.dpi": 100,
         "savefig.dpi": 150,
         "svg.hashsalt": "recompact",
-        "svg.fonttype": "path",
+        "svg.fonttype": "none",
         "font.size": 9,
         "axes.titlesize": 9,
         "axes.labelsize": 9,

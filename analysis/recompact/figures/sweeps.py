@@ -87,7 +87,7 @@ def lines_over_sweep(
         style.sweep_ticks(axes, sorted({float(x) for x in here.x}))
         axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
         axes.set_xlabel(sweep.label)
-        axes.set_ylabel(_axis_label(declared.label, declared.unit))
+        axes.set_ylabel(axis_label(declared.label, declared.unit))
         if not alike:
             axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
     if alike:
@@ -152,7 +152,7 @@ def bars_by_engine(
         axes.set_xticks(range(len(names)), names, rotation=30 if crowded else 0)
         axes.grid(axis="x", visible=False)
         axes.set_xlabel(sweep.label)
-        axes.set_ylabel(_axis_label(declared.label, declared.unit))
+        axes.set_ylabel(axis_label(declared.label, declared.unit))
     # Not every panel has every engine.
     shown = {
         label: handle
@@ -207,7 +207,7 @@ def bars_over_sweep(
     axes.set_xticks(list(positions.values()), [f"{x:g}" for x in positions])
     axes.grid(axis="x", visible=False)
     axes.set_xlabel(sweep.label)
-    axes.set_ylabel(_axis_label(declared.label, declared.unit))
+    axes.set_ylabel(axis_label(declared.label, declared.unit))
     legend = axes.legend(loc="upper left", ncols=LEGEND_COLUMNS)
     legend_rows = math.ceil(len(legend.get_texts()) / LEGEND_COLUMNS)
     axes.set_ylim(top=axes.get_ylim()[1] * (1 + 0.09 * legend_rows))
@@ -250,7 +250,7 @@ def scale_models(
     reach = max(abs(np.log(values / largest.value)).max(), entry.tolerance) * 1.8
     axes.set_ylim(largest.value * np.exp(-reach), largest.value * np.exp(reach))
     axes.set_xlabel(sweep.label)
-    axes.set_ylabel(_axis_label(declared.label, declared.unit))
+    axes.set_ylabel(axis_label(declared.label, declared.unit))
     axes.legend(loc="upper right")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
@@ -300,5 +300,5 @@ def draw_bars(
         )
 
 
-def _axis_label(label: str, unit: str) -> str:
+def axis_label(label: str, unit: str) -> str:
     return label if unit == "1" else f"{label} ({unit})"

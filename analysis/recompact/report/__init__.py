@@ -1,5 +1,5 @@
-"""The report: one page that opens offline and shows every figure and verdict."""
+"""The report: pages that open offline and show every figure, verdict and run."""
 
-from recompact.report.page import build
+from recompact.report.page import Declared, build
 
-__all__ = ["build"]
+__all__ = ["Declared", "build"]

@@ -1,0 +1,200 @@
+"""Images are built and runs measured in them for real, by podman and by Docker.
+
+They stand on a base that debootstrap makes, so that nothing but Debian's packages is needed. Where
+a runtime cannot start its tests are skipped and say why. `./repro test containers` runs them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import debian_base
+import pandas as pd
+import pytest
+import yaml
+
+import checkout
+import same_bytes
+from recompact import ROOT, pipeline, runtimes, upstream
+from recompact.jobs import Run
+from recompact.plan import Sources
+
+STATE = ROOT / "build/containers"
+BASE = "localhost/recompact-base:bookworm"
+PANELS = "RC-NOISE"
+PODMAN = """\
+[containers]
+default_ulimits = ["nofile=20000:20000", "nproc=30000:30000"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+"""
+
+pytestmark = pytest.mark.machines
+
+
+def _skip_without(*programs: str) -> None:
+    for program in programs:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    if os.getuid() != 0:
+        pytest.skip("debootstrap and a private daemon need root")
+
+
+@pytest.fixture(scope="module")
+def root_file_system() -> Path:
+    _skip_without("debootstrap")
+    STATE.mkdir(parents=True, exist_ok=True)
+    return debian_base.make(STATE / "base")
+
+
+@pytest.fixture(scope="module", params=runtimes.CONTAINERS)
+def runtime(request: pytest.FixtureRequest, root_file_system: Path) -> Iterator[str]:
+    """Start a runtime that keeps all it has below build/containers, with the base in it."""
+    name: str = request.param
+    _skip_without(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(runtimes.BASE_IMAGE, BASE)
+        starting = _podman(patch) if name == "podman" else _docker(patch)
+        try:
+            next(starting)
+            tarball = ["tar", "-C", str(root_file_system), "-c", "."]
+            with subprocess.Popen(tarball, stdout=subprocess.PIPE) as packing:
+                subprocess.run([name, "import", "-", BASE], stdin=packing.stdout, check=True)
+            yield name
+        finally:
+            starting.close()
+
+
+def _podman(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    configuration = STATE / "containers.conf"
+    configuration.write_text(PODMAN, encoding="utf-8")
+    storage = STATE / "storage.conf"
+    storage.write_text(
+        f'[storage]\ndriver = "overlay"\ngraphroot = "{STATE}/podman"\nrunroot = "{STATE}/run"\n',
+        encoding="utf-8",
+    )
+    patch.setenv("CONTAINERS_CONF", str(configuration))
+    patch.setenv("CONTAINERS_STORAGE_CONF", str(storage))
+    patch.setenv("BUILDAH_ISOLATION", "chroot")
+    done = subprocess.run(["podman", "info"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"podman cannot start: {done.stderr.strip()[-300:]}")
+    yield
+
+
+def _docker(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    _skip_without("dockerd")
+    socket = STATE / "docker.sock"
+    patch.setenv("DOCKER_HOST", f"unix://{socket}")
+    patch.setenv("DOCKER_BUILDKIT", "0")
+    words = ["dockerd", "--host", f"unix://{socket}", "--data-root", STATE / "docker"]
+    words += ["--exec-root", STATE / "docker-run", "--pidfile", STATE / "docker.pid"]
+    words += ["--storage-driver", "overlay2"]
+    with (STATE / "dockerd.log").open("w", encoding="utf-8") as log:
+        daemon = subprocess.Popen([str(word) for word in words], stdout=log, stderr=log)
+    try:
+        for _ in range(100):
+            if subprocess.run(["docker", "info"], capture_output=True, check=False).returncode == 0:
+                break
+            if daemon.poll() is not None:
+                last = (STATE / "dockerd.log").read_text(encoding="utf-8")[-300:]
+                pytest.skip(f"dockerd cannot start: {last}")
+            time.sleep(0.2)
+        yield
+    finally:
+        daemon.terminate()
+        daemon.wait()
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy this checkout as git has it, with the release that it has fetched."""
+    return checkout.whole(tmp_path_factory.mktemp("containers") / "checkout")
+
+
+@pytest.fixture(scope="module")
+def image(runtime: str, copy: Path) -> str:
+    runtimes.build_image(runtime, copy, "recompact-engines:test", "engines", STATE / "build.log")
+    return "recompact-engines:test"
+
+
+def _inspected(runtime: str, image: str) -> dict[str, object]:
+    done = subprocess.run([runtime, "inspect", image], capture_output=True, check=True)
+    found: dict[str, object] = json.loads(done.stdout)[0]["Config"]
+    return found
+
+
+def test_an_image_is_labelled_with_what_it_was_built_from(runtime: str, image: str) -> None:
+    labels = _inspected(runtime, image)["Labels"]
+    assert isinstance(labels, dict)
+    declared = pipeline.declarations()
+    sources = Sources(ROOT)
+    assert labels["org.recompact.upstream"] == upstream.declared(ROOT).sha256
+    assert labels["org.recompact.driver"] == sources.driver
+    for engine in declared.engines:
+        assert labels[f"org.recompact.tree.{engine}"] == sources.tree(declared, engine)
+    assert "-O2" in labels["org.recompact.flags"]
+    assert labels["org.recompact.compiler"]
+
+
+def test_an_image_runs_as_a_user_without_rights(runtime: str, image: str) -> None:
+    assert _inspected(runtime, image)["User"] == "1000"
+
+
+def test_a_container_has_nothing_but_what_a_run_needs(
+    runtime: str, image: str, tmp_path: Path
+) -> None:
+    name = tmp_path / "image"
+    name.write_text(image, encoding="utf-8")
+    data, raw = tmp_path / "data", tmp_path / "raw"
+    data.mkdir()
+    raw.mkdir()
+    run = Run(id="0" * 16, spec={"runtime": runtime}, engine="leveldb", trace_ids=())
+    script = (
+        "grep CapEff /proc/self/status; ls /sys/class/net; "
+        f"touch /opt/here 2>&1; touch {data}/there && echo written"
+    )
+    words = (*runtimes.words(run, name, tmp_path, data, raw), "sh", "-c", script)
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    capabilities, network, root, written = done.stdout.splitlines()
+    assert int(capabilities.split()[1], 16) == 0
+    assert network == "lo"
+    assert "Read-only file system" in root
+    assert written == "written"
+    assert (data / "there").exists()
+
+
+def test_a_smoke_run_in_containers_has_the_bytes_of_a_native_one(runtime: str, copy: Path) -> None:
+    native = _measured(copy, "native")
+    floor = same_bytes.floors(copy / "results/smoke")
+    same_bytes.compare(native, _measured(copy, runtime), floor)
+
+
+def _measured(root: Path, runtime: str) -> pd.Series[float]:
+    """Run smoke in a checkout; give the medians of its bytes."""
+    words = ["./repro", "smoke", "--panels", PANELS, "--runtime", runtime]
+    subprocess.run(words, cwd=root, check=True, stdin=subprocess.DEVNULL)
+    folder = root / "results/smoke"
+    hosts = pd.read_csv(folder / "specifications.csv").host
+    assert hosts.str.endswith(runtime).all() == (runtime != "native")
+    return same_bytes.medians(folder)
+
+
+def test_the_compose_file_runs_smoke(copy: Path, runtime: str) -> None:
+    compose = Path(sys.executable).with_name("podman-compose")
+    if runtime != "podman" or not compose.exists():
+        pytest.skip("podman-compose is not installed, or not of this runtime")
+    services = yaml.safe_load((copy / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    assert "smoke" in services
+    words = [str(compose), "run", "--rm", "smoke", "smoke", "--panels", PANELS]
+    subprocess.run(words, cwd=copy, check=True, stdin=subprocess.DEVNULL)
+    assert (copy / "results/smoke/report/index.html").exists()
