@@ -95,10 +95,7 @@ def _made(*files: str) -> None:
 
 def _patches(act: str, folder: Path) -> int:
     if act == "checkout":
-        tarball = ROOT / "build/upstream/leveldb.tar.gz"
-        if not tarball.exists():
-            upstream.fetch(ROOT, tarball)
-        upstream.checkout(ROOT, tarball, folder)
+        upstream.checkout(ROOT, upstream.fetched(ROOT), folder)
         print(f"{folder}: the release with one commit per patch; amend them, then export")
     else:
         upstream.export(folder, ROOT / "engines/patches")

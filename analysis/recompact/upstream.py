@@ -16,6 +16,7 @@ from recompact.errors import RecompactError
 from recompact.shell import run
 
 APT_SOURCES = Path("/etc/apt")
+TARBALL = "build/upstream/leveldb.tar.gz"  # of a checkout
 DATE = "2026-11-21T00:00:00Z"  # of every patch, so that an export is always the same bytes
 
 
@@ -66,6 +67,14 @@ def fetch(root: Path, destination: Path) -> None:
         tarball = _download(Path(folder), upstream)
         _check(tarball, upstream)
         shutil.copyfile(tarball, destination)
+
+
+def fetched(root: Path) -> Path:
+    """Give the tarball that this checkout has, fetched where it has none."""
+    tarball = root / TARBALL
+    if not tarball.exists():
+        fetch(root, tarball)
+    return tarball
 
 
 def _check(tarball: Path, upstream: Upstream) -> None:
@@ -161,9 +170,7 @@ def unpack(root: Path, tarball: Path, destination: Path, *, patched: bool) -> No
 
 def tree_for_tests(root: Path, name: str) -> Path:
     """Give the pristine or the patched tree that tests are built from, unpacked where it is old."""
-    tarball = root / "build/upstream/leveldb.tar.gz"
-    if not tarball.exists():
-        fetch(root, tarball)
+    tarball = fetched(root)
     tree = root / "build/tests/trees" / name
     unpacked = tree.with_suffix(".unpacked")
     newest = max(path.stat().st_mtime for path in (root / "engines/patches").iterdir())

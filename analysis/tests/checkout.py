@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from recompact import ROOT
+from recompact import ROOT, upstream
 
 FOLDERS = ("engines", "workloads", "paper_figures", "analysis")
 LEFT_OUT = shutil.ignore_patterns("target", "rendered", "__pycache__")
@@ -25,7 +25,8 @@ def whole(destination: Path) -> Path:
         ["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
     )
     names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
-    for name in (*names, "build/upstream/leveldb.tar.gz"):
+    upstream.fetched(ROOT)
+    for name in (*names, upstream.TARBALL):
         (destination / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, destination / name, follow_symlinks=False)
     return destination

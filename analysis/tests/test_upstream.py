@@ -15,11 +15,8 @@ MAX_CONTEXT_LINES = 3
 @pytest.fixture(scope="module")
 def tarball(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The release, as the pipeline fetched it; fetched once if it did not."""
-    fetched = ROOT / "build/upstream/leveldb.tar.gz"
-    if not fetched.exists():
-        upstream.fetch(ROOT, fetched)
     copy = tmp_path_factory.mktemp("upstream") / "release.tar.gz"
-    shutil.copyfile(fetched, copy)
+    shutil.copyfile(upstream.fetched(ROOT), copy)
     return copy
 
 
