@@ -49,7 +49,7 @@ class Lab:
     def inventory(self, **more: dict[str, object]) -> Path:
         """Write the inventory, with more settings of hosts by name."""
         groups = {
-            machine.name: {
+            group: {
                 "hosts": {
                     machine.name: {
                         "ansible_host": machine.address,
@@ -58,7 +58,7 @@ class Lab:
                     }
                 }
             }
-            for machine in (self.ssd, self.hdd)
+            for group, machine in (("ssd", self.ssd), ("hdd", self.hdd))
         }
         if "lost" in more:
             groups["hdd"]["hosts"]["lost"] = more["lost"]
@@ -130,8 +130,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     public = key.with_suffix(".pub").read_text(encoding="utf-8").strip()
     root = checkout.whole(tmp_path_factory.mktemp("hosts") / "checkout")
     _commit(root)
-    ssd = Machine("ssd", 11, DISK_BYTES, SSD, STATE)
-    hdd = Machine("hdd", 12, DISK_BYTES, HDD, STATE)
+    ssd = Machine("ssd1", 11, DISK_BYTES, SSD, STATE)
+    hdd = Machine("hdd1", 12, DISK_BYTES, HDD, STATE)
     machines.open_network()
     try:
         for machine in (ssd, hdd):
@@ -176,14 +176,14 @@ def test_a_check_changes_nothing(lab: Lab) -> None:
 
 def test_a_disk_with_data_is_refused_unless_its_id_is_told(lab: Lab) -> None:
     subprocess.run(["mkfs.ext4", "-q", lab.hdd.disk], check=True)
-    played = lab.play("site.yml", "--limit", "hdd")
-    assert played.recap("hdd")["failed"] == 1
+    played = lab.play("site.yml", "--limit", "hdd1")
+    assert played.recap("hdd1")["failed"] == 1
     assert (
         f"{lab.hdd.disk} is not blank (ext4); to erase it, set recompact_device_id" in played.said
     )
     words = ["blkid", "--probe", "--match-tag", "UUID", "--output", "value", lab.hdd.disk]
     uuid = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-    told = lab.play("site.yml", "--check", "--limit", "hdd", hdd={"recompact_device_id": uuid})
+    told = lab.play("site.yml", "--check", "--limit", "hdd1", hdd1={"recompact_device_id": uuid})
     assert told.status == 0, told.said[-3000:]
     subprocess.run(["wipefs", "--quiet", "--all", lab.hdd.disk], check=True)
 
@@ -194,8 +194,8 @@ def test_a_mounted_disk_is_refused(lab: Lab) -> None:
     mount = ["nsenter", "--target", _inner(lab.hdd), "--mount", "--root"]
     subprocess.run([*mount, "mount", lab.hdd.disk, "/mnt"], check=True)
     try:
-        played = lab.play("site.yml", "--limit", "hdd")
-        assert played.recap("hdd")["failed"] == 1
+        played = lab.play("site.yml", "--limit", "hdd1")
+        assert played.recap("hdd1")["failed"] == 1
         assert "is mounted at /mnt; unmount it" in " ".join(played.said.split())
     finally:
         subprocess.run([*mount, "umount", "/mnt"], check=True)
@@ -212,7 +212,7 @@ def _inner(machine: Machine) -> str:
 
 def test_two_hosts_measure_and_a_lost_one_is_skipped(lab: Lab) -> None:
     played = lab.play("site.yml", lost={"ansible_host": UNREACHABLE, "recompact_device": "/dev/x"})
-    for host in ("ssd", "hdd"):
+    for host in ("ssd1", "hdd1"):
         recap = played.recap(host)
         assert recap["failed"] == 0, played.said[-5000:]
         assert recap["changed"] > 0
@@ -232,7 +232,7 @@ def _tables(lab: Lab) -> list[Path]:
 def test_a_second_run_changes_nothing(lab: Lab) -> None:
     played = lab.play("site.yml")
     assert played.status == 0, played.said[-3000:]
-    assert {played.recap(host)["changed"] for host in ("ssd", "hdd")} == {0}
+    assert {played.recap(host)["changed"] for host in ("ssd1", "hdd1")} == {0}
 
 
 def test_both_stand_side_by_side_in_the_report(lab: Lab) -> None:
@@ -252,4 +252,4 @@ def test_undo_puts_everything_back(lab: Lab) -> None:
         assert not (inside / "opt/recompact").exists()
         assert machine.disk not in (inside / "etc/fstab").read_text(encoding="utf-8")
     again = lab.play("undo.yml")
-    assert {again.recap(host)["changed"] for host in ("ssd", "hdd")} == {0}
+    assert {again.recap(host)["changed"] for host in ("ssd1", "hdd1")} == {0}

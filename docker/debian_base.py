@@ -40,6 +40,8 @@ def make(folder: Path, packages: str = PACKAGES) -> Path:
     subprocess.run([str(word) for word in words], check=True, stdin=subprocess.DEVNULL)
     for name in OF_THIS_HOST:
         source, destination = Path("/") / name, folder / name
+        if destination.is_file():  # such as a list of the same sources in another form
+            destination.unlink()
         if source.is_dir():
             shutil.copytree(source, destination, dirs_exist_ok=True)
         elif source.exists():

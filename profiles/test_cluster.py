@@ -24,6 +24,8 @@ import same_bytes
 from recompact import ROOT
 
 STATE = ROOT / "build/cluster"
+# Where a job looks for it, too: Snakemake takes Slurm's variables out of its environment.
+CONFIGURATION = Path("/etc/slurm/slurm.conf")
 PANELS = "RC-NOISE"
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "squeue", "scancel", "sinfo")
 QUICK = ("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1")
@@ -39,6 +41,8 @@ def slurm() -> Iterator[None]:
             pytest.skip(f"{program} is not installed (packages slurm-wlm, munge)")
     if os.getuid() != 0:
         pytest.skip("the daemons need root")
+    if CONFIGURATION.exists() or CONFIGURATION.is_symlink():
+        pytest.skip(f"{CONFIGURATION} is there: this machine is in a cluster")
     shutil.rmtree(STATE, ignore_errors=True)
     for folder in ("state", "spool", "munge"):
         (STATE / folder).mkdir(parents=True)
@@ -48,7 +52,8 @@ def slurm() -> Iterator[None]:
     (STATE / "munge").chmod(0o755)
     node, processors = socket.gethostname(), os.cpu_count() or 1
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 9 // 10
-    (STATE / "slurm.conf").write_text(
+    CONFIGURATION.parent.mkdir(exist_ok=True)
+    CONFIGURATION.write_text(
         f"""\
 ClusterName=recompact
 SlurmctldHost={node}(127.0.0.1)
@@ -81,25 +86,22 @@ PartitionName=all Nodes={node} Default=YES MaxTime=INFINITE State=UP
         ["munged", "--foreground", "--force", "--key-file", key]
         + ["--socket", STATE / "munge/socket", "--pid-file", STATE / "munge/pid"]
         + ["--log-file", STATE / "munge/log", "--seed-file", STATE / "munge/seed"],
-        ["slurmctld", "-D", "-f", STATE / "slurm.conf"],
-        ["slurmd", "-D", "-f", STATE / "slurm.conf"],
+        ["slurmctld", "-D"],
+        ["slurmd", "-D"],
     )
     daemons = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SLURM_CONF", str(STATE / "slurm.conf"))
-        try:
-            for words in commands:
-                log = (STATE / f"{words[0]}.out").open("w", encoding="utf-8")
-                daemons.append(
-                    subprocess.Popen([str(word) for word in words], stdout=log, stderr=log)
-                )
-                time.sleep(1)
-            _wait_for_the_node()
-            yield
-        finally:
-            for daemon in reversed(daemons):
-                daemon.terminate()
-                daemon.wait()
+    try:
+        for words in commands:
+            log = (STATE / f"{words[0]}.out").open("w", encoding="utf-8")
+            daemons.append(subprocess.Popen([str(word) for word in words], stdout=log, stderr=log))
+            time.sleep(1)
+        _wait_for_the_node()
+        yield
+    finally:
+        for daemon in reversed(daemons):
+            daemon.terminate()
+            daemon.wait()
+        CONFIGURATION.unlink()
 
 
 def _wait_for_the_node() -> None:
@@ -137,11 +139,7 @@ def _words(profile: str) -> list[str]:
 
 
 def _environment(root: Path) -> dict[str, str]:
-    programs = Path(sys.executable).parent
-    return os.environ | {
-        "PATH": f"{programs}:{os.environ['PATH']}",
-        "PYTHONPATH": str(root / "analysis"),
-    }
+    return os.environ | {"PYTHONPATH": str(root / "analysis")}
 
 
 def _run(root: Path, profile: str) -> str:
@@ -166,18 +164,20 @@ def _records(root: Path) -> dict[str, int]:
 
 
 def test_a_killed_job_is_retried_and_no_finished_run_repeated(slurm: None, copy: Path) -> None:
-    with subprocess.Popen(
-        _words("slurm"),
-        cwd=copy,
-        env=_environment(copy),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as pipeline:
-        killed, before = _kill_a_measurement(copy)
-        said = pipeline.communicate()[0]
-    assert pipeline.returncode == 0, said[-3000:]
+    said = STATE / "pipeline.out"
+    with (
+        said.open("w", encoding="utf-8") as log,
+        subprocess.Popen(
+            _words("slurm"),
+            cwd=copy,
+            env=_environment(copy),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        ) as pipeline,
+    ):
+        killed, before = _kill_a_measurement(copy, pipeline)
+    assert pipeline.returncode == 0, said.read_text(encoding="utf-8")[-3000:]
     after = _records(copy)
     assert killed in after
     assert {run: after[run] for run in before} == before
@@ -185,9 +185,11 @@ def test_a_killed_job_is_retried_and_no_finished_run_repeated(slurm: None, copy:
     assert "Nothing to be done" in _run(copy, "slurm")
 
 
-def _kill_a_measurement(root: Path) -> tuple[str, dict[str, int]]:
+def _kill_a_measurement(
+    root: Path, pipeline: subprocess.Popen[bytes]
+) -> tuple[str, dict[str, int]]:
     """Wait until one run is finished and another at work, and end the job of that."""
-    for _ in range(3000):
+    while pipeline.poll() is None:
         before = _records(root)
         begun = {path.parent.name for path in root.glob("results/raw/*/specification.json")}
         working = begun - set(before)
@@ -204,7 +206,7 @@ def _kill_a_measurement(root: Path) -> tuple[str, dict[str, int]]:
                 subprocess.run(["scancel", "--signal=KILL", "--full", running[0]], check=True)
                 return working.pop(), before
         time.sleep(0.1)
-    pytest.fail("no measurement was seen at work")
+    pytest.fail("no measurement was seen at work; the pipeline's words are in build/cluster")
 
 
 def test_measurements_have_the_node_for_themselves(slurm: None, copy: Path) -> None:
