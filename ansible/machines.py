@@ -169,8 +169,17 @@ class Machine:
         if self.disk:
             subprocess.run(["losetup", "--detach", self.disk], check=False)
             (Path("/dev/shm") / f"{self.name}.disk").unlink(missing_ok=True)
-            (CGROUPS / "blkio" / self.name).rmdir()
+            _remove_group(CGROUPS / "blkio" / self.name)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _remove_group(group: Path) -> None:
+    """Remove a control group, once the kernel has done with the processes that were in it."""
+    for _ in range(50):
+        if not (group / "cgroup.procs").read_text(encoding="utf-8"):
+            break
+        time.sleep(0.1)
+    group.rmdir()
 
 
 def open_network() -> None:

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -132,16 +133,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     _commit(root)
     ssd = Machine("ssd1", 11, DISK_BYTES, SSD, STATE)
     hdd = Machine("hdd1", 12, DISK_BYTES, HDD, STATE)
-    machines.open_network()
-    try:
+    with ExitStack() as undone:
+        machines.open_network()
+        undone.callback(machines.close_network)
         for machine in (ssd, hdd):
+            undone.callback(machine.remove)
             machine.start(base, public)
             machines.wait_for(machine, key)
         yield Lab(root, ssd, hdd, key)
-    finally:
-        for machine in (ssd, hdd):
-            machine.remove()
-        machines.close_network()
 
 
 def _commit(root: Path) -> None:
