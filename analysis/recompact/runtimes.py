@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -88,7 +89,7 @@ def words(run: Run, driver: Path, root: Path, data: Path, raw: Path) -> tuple[st
         *(("--cap-add", "PERFMON") if run.profile else ()),
         *("--security-opt", "no-new-privileges"),
         *("--cpuset-cpus", processors(), "--memory", memory()),
-        *("--ulimit", f"nofile={OPEN_FILES}:{OPEN_FILES}"),
+        *("--ulimit", f"nofile={open_files()}"),
         *("--user", f"{os.getuid()}:{os.getgid()}"),
         *(word for volume in volumes for word in ("--volume", volume)),
         *("--workdir", str(root), driver.read_text(encoding="utf-8").strip()),
@@ -125,6 +126,11 @@ def memory() -> str:
     """Give the memory limit of a container, databases that lie in memory included."""
     pages = int(os.sysconf("SC_PHYS_PAGES") * MEMORY_SHARE)
     return os.environ.get(MEMORY, f"{pages * os.sysconf('SC_PAGE_SIZE') // 2**20}m")
+
+
+def open_files() -> int:
+    """Say how many files may be open: a container does not get more than this process may."""
+    return min(OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 
 
 def build_image(runtime: str, root: Path, tag: str, target: str, log: Path) -> None:
