@@ -31,7 +31,7 @@ BASE = "localhost/recompact-base:bookworm"
 PANELS = "RC-NOISE"
 PODMAN = """\
 [containers]
-default_ulimits = ["nofile=20000:20000", "nproc=30000:30000"]
+default_ulimits = [{limits}]
 [engine]
 runtime = "runc"
 cgroup_manager = "cgroupfs"
@@ -76,7 +76,8 @@ def runtime(request: pytest.FixtureRequest, root_file_system: Path) -> Iterator[
 
 def _podman(patch: pytest.MonkeyPatch) -> Iterator[None]:
     configuration = STATE / "containers.conf"
-    configuration.write_text(PODMAN, encoding="utf-8")
+    limits = ", ".join(f'"{limit}"' for limit in runtimes.limits())
+    configuration.write_text(PODMAN.format(limits=limits), encoding="utf-8")
     storage = STATE / "storage.conf"
     storage.write_text(
         f'[storage]\ndriver = "overlay"\ngraphroot = "{STATE}/podman"\nrunroot = "{STATE}/run"\n',

@@ -11,7 +11,7 @@ import os
 import resource
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from recompact.errors import RecompactError
@@ -28,7 +28,8 @@ BASE_IMAGE = "RECOMPACT_BASE_IMAGE"  # in place of the Dockerfile's: of the same
 CPUS = "RECOMPACT_CPUS"  # "0-3": processors of a container, all of this process by default
 MEMORY = "RECOMPACT_MEMORY"  # "16g": memory of a container, most of the host's by default
 MEMORY_SHARE = 0.9
-OPEN_FILES = 65536  # every table takes one
+# Every table takes a file. Podman that is told one limit asks for the most of the others.
+LIMITS = (("nofile", resource.RLIMIT_NOFILE, 65536), ("nproc", resource.RLIMIT_NPROC, 16384))
 
 
 class RuntimeMissing(RecompactError):
@@ -89,7 +90,7 @@ def words(run: Run, driver: Path, root: Path, data: Path, raw: Path) -> tuple[st
         *(("--cap-add", "PERFMON") if run.profile else ()),
         *("--security-opt", "no-new-privileges"),
         *("--cpuset-cpus", processors(), "--memory", memory()),
-        *("--ulimit", f"nofile={open_files()}"),
+        *(word for limit in limits() for word in ("--ulimit", limit)),
         *("--user", f"{os.getuid()}:{os.getgid()}"),
         *(word for volume in volumes for word in ("--volume", volume)),
         *("--workdir", str(root), driver.read_text(encoding="utf-8").strip()),
@@ -128,9 +129,11 @@ def memory() -> str:
     return os.environ.get(MEMORY, f"{pages * os.sysconf('SC_PAGE_SIZE') // 2**20}m")
 
 
-def open_files() -> int:
-    """Say how many files may be open: a container does not get more than this process may."""
-    return min(OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+def limits() -> Iterator[str]:
+    """Name the limits of a container's processes: it does not get more than this process may."""
+    for name, kind, enough in LIMITS:
+        hard = resource.getrlimit(kind)[1]
+        yield f"{name}={enough if hard == resource.RLIM_INFINITY else min(enough, hard)}"
 
 
 def build_image(runtime: str, root: Path, tag: str, target: str, log: Path) -> None:
@@ -170,12 +173,11 @@ def build_image(runtime: str, root: Path, tag: str, target: str, log: Path) -> N
     command([*words, root], log=log)
     from recompact import upstream  # of all steps, runs are to begin soon
 
-    # What a compiler was is known when it has compiled: the same again, from the cache.
+    # What a compiler was is known when it has compiled: one more layer, of labels alone.
     release = upstream.declared(root)
     told = {"upstream": release.sha256, **labels(runtime, tag)}
-    for name, value in told.items():
-        words += ["--label", f"{LABEL}.{name}={value}"]
-    command([*words, root], log=log.with_suffix(".labels.log"))
+    lines = [f"FROM {tag}", *(f"LABEL {LABEL}.{name}={json.dumps(told[name])}" for name in told)]
+    command([runtime, "build", "--tag", tag, "-"], said="\n".join(lines) + "\n")
 
 
 def labels(runtime: str, tag: str) -> Mapping[str, str]:

@@ -19,6 +19,7 @@ def run(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     log: Path | None = None,
+    said: str = "",
 ) -> str:
     """Run a program and return what it printed.
 
@@ -32,6 +33,8 @@ def run(
         The whole environment; the current one by default.
     log : Path, optional
         File that receives the output as well.
+    said : str, optional
+        What the program reads from standard input.
 
     Raises
     ------
@@ -44,7 +47,7 @@ def run(
             words,
             cwd=cwd,
             env=env,
-            stdin=subprocess.DEVNULL,
+            input=said,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
