@@ -167,9 +167,8 @@ def build_image(runtime: str, root: Path, tag: str, target: str, log: Path) -> N
         "--tag",
         tag,
     ]
-    base = os.environ.get(BASE_IMAGE)
-    if base:
-        words += ["--build-arg", f"BASE_IMAGE={base}"]
+    if os.environ.get(BASE_IMAGE):
+        words += ["--build-arg", BASE_IMAGE]
     command([*words, root], log=log)
     from recompact import upstream  # of all steps, runs are to begin soon
 
