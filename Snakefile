@@ -1,18 +1,11 @@
 # Loads the declarations, plans the runs of one scale, and includes the rules.
 # `./repro --help` explains the commands around it.
-import os
-import sys
-from pathlib import Path
-
 from snakemake.utils import min_version
 
 from recompact import ROOT, jobs, pipeline
 
 min_version("9.0")
-# Rules call programs by name: those of the environment that Snakemake itself is in.
-os.environ["PATH"] = os.pathsep.join(
-    [str(Path(sys.executable).parent), os.environ["PATH"]]
-)
+pipeline.prefer_own_programs()
 # Held while this process lives; the jobs of a cluster are part of it.
 lock = pipeline.lock() if workflow.is_main_process else None
 

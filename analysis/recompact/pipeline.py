@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -39,6 +40,15 @@ class Selection:
 
 class BusyError(RecompactError):
     """Another pipeline is at work in this checkout."""
+
+
+def prefer_own_programs() -> None:
+    """Let rules, which call programs by name, find this environment's programs first."""
+    folders = [
+        str(Path(sys.executable).parent),
+        *os.environ.get("PATH", os.defpath).split(os.pathsep),
+    ]
+    os.environ["PATH"] = os.pathsep.join(folders)
 
 
 def lock() -> TextIO:
