@@ -3,7 +3,7 @@
 A host is an overlay on a base that debootstrap made, in namespaces for processes, mounts and
 network. It reaches the package registries through slirp4netns, so nothing of this machine's network
 is changed but for a bridge. Its disk is a loop device on a file in memory, with the limits that the
-kernel's own throttling (blkio of cgroup v1, or io.max) holds it to.
+kernel's own throttling (the blkio controller of cgroup v1) holds it to.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ BRIDGE = "recompact0"
 NETWORK = "10.77.0"
 PACKAGES = "openssh-server,python3,python3-apt,procps,iproute2,ca-certificates,sudo"
 CGROUPS = Path("/sys/fs/cgroup")
+ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,14 @@ class Machine:
     def folder(self) -> Path:
         return self.state / self.name
 
+    @property
+    def _image(self) -> Path:
+        return Path("/dev/shm") / f"{self.name}.disk"
+
+    @property
+    def _group(self) -> Path:
+        return CGROUPS / "blkio" / self.name
+
     def start(self, base: Path, public_key: str) -> None:
         """Attach the disk, join the network and start sshd.
 
@@ -73,10 +82,11 @@ class Machine:
         public_key : str
             Who may log in as root.
         """
+        if not self.disk:
+            self.remove()  # what a killed test left
+            self._attach()
         for part in ("upper", "work", "root"):
             (self.folder / part).mkdir(parents=True, exist_ok=True)
-        if not self.disk:
-            self._attach()
         self._join()
         layers = f"lowerdir={base},upperdir={self.folder}/upper,workdir={self.folder}/work"
         root = self.folder / "root"
@@ -96,17 +106,8 @@ class Machine:
             hostname {self.name}
             exec chroot {root} /usr/sbin/sshd -D -e
         """
-        inside = [
-            "ip",
-            "netns",
-            "exec",
-            self.name,
-            "unshare",
-            "--mount",
-            "--uts",
-            "--pid",
-            "--fork",
-        ]
+        inside = [*ENDS_WITH_US, "ip", "netns", "exec", self.name]
+        inside += ["unshare", "--mount", "--uts", "--pid", "--fork"]
         log = (self.folder / "log").open("ab")
         host = subprocess.Popen(
             [*inside, "--kill-child", "sh", "-c", script],
@@ -115,8 +116,9 @@ class Machine:
             stderr=log,
             preexec_fn=self._limit,
         )
+        tap = [f"/run/netns/{self.name}", "tap0"]
         network = subprocess.Popen(
-            ["slirp4netns", "--configure", "--netns-type=path", f"/run/netns/{self.name}", "tap0"],
+            [*ENDS_WITH_US, "slirp4netns", "--configure", "--netns-type=path", *tap],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -125,21 +127,19 @@ class Machine:
 
     def _attach(self) -> None:
         """Give the machine a disk: a file in memory behind a loop device."""
-        image = Path("/dev/shm") / f"{self.name}.disk"
-        with image.open("wb") as file:
+        with self._image.open("wb") as file:
             file.truncate(self.disk_bytes)
-        self.disk = _output("losetup", "--find", "--show", "--direct-io=on", str(image))
+        self.disk = _output("losetup", "--find", "--show", "--direct-io=on", str(self._image))
         device = _output("lsblk", "--nodeps", "--noheadings", "--output", "MAJ:MIN", self.disk)
-        group = CGROUPS / "blkio" / self.name
-        group.mkdir(exist_ok=True)
+        self._group.mkdir(exist_ok=True)
         for kind in ("read", "write"):
             for unit, limit in (("bps", self.limits.bytes_s), ("iops", self.limits.requests_s)):
-                path = group / f"blkio.throttle.{kind}_{unit}_device"
+                path = self._group / f"blkio.throttle.{kind}_{unit}_device"
                 path.write_text(f"{device.strip()} {limit}\n", encoding="utf-8")
 
     def _limit(self) -> None:
         """Put this process, and so all that it starts, under the limits of the disk."""
-        group = CGROUPS / "blkio" / self.name / "cgroup.procs"
+        group = self._group / "cgroup.procs"
         group.write_text(str(os.getpid()), encoding="utf-8")
 
     def _join(self) -> None:
@@ -160,16 +160,18 @@ class Machine:
             process.kill()
             process.wait()
         self.processes = ()
-        subprocess.run(["ip", "netns", "delete", self.name], check=False)
-        subprocess.run(["ip", "link", "delete", f"rc{self.number}"], check=False)
+        _try("ip", "netns", "delete", self.name)
+        _try("ip", "link", "delete", f"rc{self.number}")
 
     def remove(self) -> None:
         """Stop it, and take away its disk and files."""
         self.stop()
-        if self.disk:
-            subprocess.run(["losetup", "--detach", self.disk], check=False)
-            (Path("/dev/shm") / f"{self.name}.disk").unlink(missing_ok=True)
-            _remove_group(CGROUPS / "blkio" / self.name)
+        attached = _output("losetup", "--noheadings", "--output", "NAME", "-j", str(self._image))
+        for disk in attached.split():
+            _run("losetup", "--detach", disk)
+        self._image.unlink(missing_ok=True)
+        if self._group.exists():
+            _remove_group(self._group)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -184,6 +186,7 @@ def _remove_group(group: Path) -> None:
 
 def open_network() -> None:
     """Make the bridge that joins the machines with this one."""
+    close_network()  # what a killed test left
     _run("ip", "link", "add", BRIDGE, "type", "bridge")
     _run("ip", "addr", "add", f"{NETWORK}.1/24", "dev", BRIDGE)
     _run("ip", "link", "set", BRIDGE, "up")
@@ -191,7 +194,7 @@ def open_network() -> None:
 
 def close_network() -> None:
     """Remove the bridge."""
-    subprocess.run(["ip", "link", "delete", BRIDGE], check=False)
+    _try("ip", "link", "delete", BRIDGE)
 
 
 def wait_for(machine: Machine, key: Path) -> None:
@@ -208,6 +211,11 @@ def wait_for(machine: Machine, key: Path) -> None:
 
 def _run(*words: str) -> None:
     subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
+
+
+def _try(*words: str) -> None:
+    """Remove what may not be there."""
+    subprocess.run(words, check=False, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def _output(*words: str) -> str:

@@ -27,7 +27,7 @@ from recompact import ROOT
 
 STATE = ROOT / "build/hosts"
 ANSIBLE = ROOT / ".ansible/bin"
-PROGRAMS = ("debootstrap", "ip", "losetup", "ssh", "slirp4netns", "unshare")
+PROGRAMS = ("debootstrap", "ip", "losetup", "setpriv", "ssh", "slirp4netns", "unshare")
 PANELS = "RC-LIMITS"
 # The first has those of the device `limited`, which it is compared with.
 SSD = Limits(bytes_s=100_000_000, requests_s=2000)

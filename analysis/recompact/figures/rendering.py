@@ -81,7 +81,8 @@ def save(drawing: Drawing, name: str, out_dir: Path) -> None:
     out_dir.mkdir(parents=True, exist_ok=True)
     with theme():
         drawing.figure.savefig(out_dir / f"{name}.png")
-        drawing.figure.set_layout_engine("none")  # laid out once for both
+        with plt.rc_context({"figure.constrained_layout.use": False}):
+            drawing.figure.set_layout_engine(None)  # laid out once for both
         drawing.figure.savefig(out_dir / f"{name}.svg", metadata={"Date": None})
     plt.close(drawing.figure)
     tables.write(drawing.data, out_dir / f"{name}.csv")

@@ -44,7 +44,8 @@ def tree_over_time(
 
     The grey band of a lane is as wide as the level has tables, on a logarithmic scale. An event
     is a box from the lane above to the one that receives its bytes, as long as it took; a memtable
-    comes from above level 0. Below lie bytes that are in no level.
+    comes from above level 0. Events that no gap parts are one box. Below lie bytes that are in no
+    level.
     """
     (experiment,) = entry.experiments
     events = results.rows("events", experiment)
@@ -71,7 +72,8 @@ def tree_over_time(
         lasted = of_engine.time_s.max()
         told = events[(events.engine == engine) & (events.end_s <= lasted)]
         _levels(levels, of_engine, deepest)
-        _events(levels, told, lasted)
+        boxes = _boxes(told, lasted)
+        _events(levels, boxes)
         levels.set_xlim(0, lasted)
         if engine in with_more:
             levels.tick_params(labelbottom=False)
@@ -81,7 +83,7 @@ def tree_over_time(
         counts = told.groupby("type").size().reindex(list(KINDS)).dropna()
         numbers = ", ".join(f"{int(count)} x {KINDS[kind][0]}" for kind, count in counts.items())
         levels.set_title(f"{styles[engine].label}: {numbers}", loc="left", fontsize=8)
-        frames.append(_data(told, styles[engine].label))
+        frames.append(_data(boxes, styles[engine].label))
     panels[-1, 0].set_xlabel(f"time of the {PHASE} (s)")
     panels[-1, 0].legend(
         handles=[Patch(color=colour, label=label) for label, colour in KINDS.values()],
@@ -109,19 +111,23 @@ def _levels(axes: matplotlib.axes.Axes, timeline: pd.DataFrame, deepest: int) ->
     axes.grid(visible=False)
 
 
-def _events(axes: matplotlib.axes.Axes, events: pd.DataFrame, lasted: float) -> None:
-    for kind, (_, colour) in KINDS.items():
-        some = events[events.type == kind]
-        width = some.duration_s.clip(lower=SHORTEST_SHARE * lasted)
-        axes.bar(
-            some.end_s - width,
-            height=[0.7] * len(some),
-            width=width,
-            bottom=some.level - 0.85,
-            align="edge",
-            color=colour,
-            alpha=0.55,
-            linewidth=0,
+def _boxes(events: pd.DataFrame, lasted: float) -> pd.DataFrame:
+    """Join events of one type into one level that follow each other without a visible gap."""
+    width = events.duration_s.clip(lower=SHORTEST_SHARE * lasted)
+    lane = ["type", "level"]
+    boxes = events.assign(start_s=events.end_s - width).sort_values([*lane, "start_s"])
+    latest = boxes.groupby(lane).end_s.cummax()
+    before = latest.groupby([boxes[key] for key in lane]).shift()
+    joined = boxes.groupby((~(boxes.start_s <= before)).cumsum())
+    ways = dict.fromkeys((*lane, "engine", "repetition"), "first")
+    return joined.agg(ways | {"start_s": "min", "end_s": "max", "bytes_written": "sum"})
+
+
+def _events(axes: matplotlib.axes.Axes, boxes: pd.DataFrame) -> None:
+    for (kind, level), some in boxes.groupby(["type", "level"]):
+        spans = np.column_stack([some.start_s, some.end_s - some.start_s])
+        axes.broken_barh(
+            spans, (level - 0.85, 0.7), facecolors=KINDS[kind][1], alpha=0.55, linewidth=0
         )
 
 
@@ -140,17 +146,17 @@ def _beside(axes: matplotlib.axes.Axes, timeline: pd.DataFrame) -> None:
     axes.legend(loc="upper left", fontsize=6.5)
 
 
-def _data(events: pd.DataFrame, panel: str) -> pd.DataFrame:
-    """Make a row per event: its level is x, the bytes that it wrote the value."""
+def _data(boxes: pd.DataFrame, panel: str) -> pd.DataFrame:
+    """Make a row per box: its level is x, the bytes that its events wrote the value."""
     frame = pd.DataFrame(
         {
-            "series": events.type,
-            "engine": events.engine,
-            "x": events.level,
-            "repetition": events.repetition,
-            "value": events.bytes_written / MEBIBYTE,
-            "low": events.end_s - events.duration_s,
-            "high": events.end_s,
+            "series": boxes.type,
+            "engine": boxes.engine,
+            "x": boxes.level,
+            "repetition": boxes.repetition,
+            "value": boxes.bytes_written / MEBIBYTE,
+            "low": boxes.start_s,
+            "high": boxes.end_s,
         }
     )
     return frame.assign(panel=panel, source=EVENT, unit="MiB").reindex(columns=rows.DATA_COLUMNS)
