@@ -124,11 +124,12 @@ def _boxes(events: pd.DataFrame, lasted: float) -> pd.DataFrame:
 
 
 def _events(axes: matplotlib.axes.Axes, boxes: pd.DataFrame) -> None:
-    for (kind, level), some in boxes.groupby(["type", "level"]):
-        spans = np.column_stack([some.start_s, some.end_s - some.start_s])
-        axes.broken_barh(
-            spans, (level - 0.85, 0.7), facecolors=KINDS[kind][1], alpha=0.55, linewidth=0
-        )
+    lengths = boxes.end_s - boxes.start_s
+    for kind, (_, colour) in KINDS.items():
+        for level in boxes.level[boxes.type == kind].unique():
+            some = (boxes.type == kind) & (boxes.level == level)
+            spans = list(zip(boxes.start_s[some], lengths[some], strict=True))
+            axes.broken_barh(spans, (level - 0.85, 0.7), facecolors=colour, alpha=0.55, linewidth=0)
 
 
 def _beside(axes: matplotlib.axes.Axes, timeline: pd.DataFrame) -> None:
