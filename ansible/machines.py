@@ -12,13 +12,18 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 BRIDGE = "recompact0"
 NETWORK = "10.77.0"
 PACKAGES = "openssh-server,python3,python3-apt,procps,iproute2,ca-certificates,sudo"
-CGROUPS = Path("/sys/fs/cgroup")
+ROOT_GROUP = Path("/sys/fs/cgroup/blkio")
+# What the model of a limited disk has: its host writes back at once, and little waits for it.
+WRITEBACK = {"dirty_background_bytes": 2**20, "dirty_bytes": 2**24}
+_KERNEL = Path("/proc/sys/vm")
 ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 
 
@@ -68,10 +73,6 @@ class Machine:
     def _image(self) -> Path:
         return Path("/dev/shm") / f"{self.name}.disk"
 
-    @property
-    def _group(self) -> Path:
-        return CGROUPS / "blkio" / self.name
-
     def start(self, base: Path, public_key: str) -> None:
         """Attach the disk, join the network and start sshd.
 
@@ -114,7 +115,7 @@ class Machine:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            preexec_fn=self._limit,
+            preexec_fn=_join_root_group,
         )
         tap = [f"/run/netns/{self.name}", "tap0"]
         network = subprocess.Popen(
@@ -130,17 +131,7 @@ class Machine:
         with self._image.open("wb") as file:
             file.truncate(self.disk_bytes)
         self.disk = _output("losetup", "--find", "--show", "--direct-io=on", str(self._image))
-        device = _output("lsblk", "--nodeps", "--noheadings", "--output", "MAJ:MIN", self.disk)
-        self._group.mkdir(exist_ok=True)
-        for kind in ("read", "write"):
-            for unit, limit in (("bps", self.limits.bytes_s), ("iops", self.limits.requests_s)):
-                path = self._group / f"blkio.throttle.{kind}_{unit}_device"
-                path.write_text(f"{device.strip()} {limit}\n", encoding="utf-8")
-
-    def _limit(self) -> None:
-        """Put this process, and so all that it starts, under the limits of the disk."""
-        group = self._group / "cgroup.procs"
-        group.write_text(str(os.getpid()), encoding="utf-8")
+        _limit(self.disk, self.limits)
 
     def _join(self) -> None:
         _run("ip", "netns", "add", self.name)
@@ -168,20 +159,44 @@ class Machine:
         self.stop()
         attached = _output("losetup", "--noheadings", "--output", "NAME", "-j", str(self._image))
         for disk in attached.split():
+            _limit(disk, Limits(bytes_s=0, requests_s=0))
             _run("losetup", "--detach", disk)
         self._image.unlink(missing_ok=True)
-        if self._group.exists():
-            _remove_group(self._group)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _remove_group(group: Path) -> None:
-    """Remove a control group, once the kernel has done with the processes that were in it."""
-    for _ in range(50):
-        if not (group / "cgroup.procs").read_text(encoding="utf-8"):
-            break
-        time.sleep(0.1)
-    group.rmdir()
+def _limit(disk: str, limits: Limits) -> None:
+    """Throttle a disk, or with zeros no more.
+
+    The limits are the root group's, in which the kernel writes back and keeps journals: those of
+    another group would hold for the processes in it alone.
+    """
+    device = _output("lsblk", "--nodeps", "--noheadings", "--output", "MAJ:MIN", disk)
+    for kind in ("read", "write"):
+        for unit, limit in (("bps", limits.bytes_s), ("iops", limits.requests_s)):
+            path = ROOT_GROUP / f"blkio.throttle.{kind}_{unit}_device"
+            path.write_text(f"{device} {limit}\n", encoding="utf-8")
+
+
+def _join_root_group() -> None:
+    """Put this process, and so all that it starts, where the limits of disks hold."""
+    (ROOT_GROUP / "cgroup.procs").write_text(str(os.getpid()), encoding="utf-8")
+
+
+@contextmanager
+def prompt_writeback() -> Iterator[None]:
+    """Let this kernel, which all machines share, write back at once; then as before."""
+    before = {}
+    for name, value in WRITEBACK.items():
+        for path in (_KERNEL / name, _KERNEL / name.replace("bytes", "ratio")):
+            if path.read_text(encoding="utf-8").strip() != "0":  # the other of the two holds
+                before[path] = path.read_text(encoding="utf-8")
+        (_KERNEL / name).write_text(f"{value}\n", encoding="utf-8")
+    try:
+        yield
+    finally:
+        for path, text in before.items():
+            path.write_text(text, encoding="utf-8")
 
 
 def open_network() -> None:

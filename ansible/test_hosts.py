@@ -30,8 +30,8 @@ ANSIBLE = ROOT / ".ansible/bin"
 PROGRAMS = ("debootstrap", "ip", "losetup", "setpriv", "ssh", "slirp4netns", "unshare")
 PANELS = "RC-LIMITS"
 # The first has those of the device `limited`, which it is compared with.
-SSD = Limits(bytes_s=100_000_000, requests_s=2000)
-HDD = Limits(bytes_s=60_000_000, requests_s=300)
+SSD = Limits(bytes_s=50_000_000, requests_s=2000)
+HDD = Limits(bytes_s=25_000_000, requests_s=300)
 DISK_BYTES = 2 * 2**30
 UNREACHABLE = f"{machines.NETWORK}.99"
 
@@ -120,7 +120,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
             pytest.skip(f"{program} is not installed")
     if not ANSIBLE.is_dir():
         pytest.skip("there is no .ansible; make it as ansible/README.md says")
-    if os.getuid() != 0 or not (machines.CGROUPS / "blkio").is_dir():
+    if os.getuid() != 0 or not machines.ROOT_GROUP.is_dir():
         pytest.skip("hosts with disks of their own need root and the blkio controller")
     STATE.mkdir(parents=True, exist_ok=True)
     base = debian_base.make(STATE / "base", machines.PACKAGES)
@@ -134,6 +134,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     ssd = Machine("ssd1", 11, DISK_BYTES, SSD, STATE)
     hdd = Machine("hdd1", 12, DISK_BYTES, HDD, STATE)
     with ExitStack() as undone:
+        undone.enter_context(machines.prompt_writeback())
         machines.open_network()
         undone.callback(machines.close_network)
         for machine in (ssd, hdd):
