@@ -30,8 +30,8 @@ ANSIBLE = ROOT / ".ansible/bin"
 PROGRAMS = ("debootstrap", "ip", "losetup", "setpriv", "ssh", "slirp4netns", "unshare")
 PANELS = "RC-LIMITS"
 # The first has those of the device `limited`, which it is compared with.
-SSD = Limits(bytes_s=50_000_000, requests_s=2000)
-HDD = Limits(bytes_s=25_000_000, requests_s=300)
+SSD = Limits(bytes_s=100_000_000, requests_s=2000)
+HDD = Limits(bytes_s=60_000_000, requests_s=300)
 DISK_BYTES = 2 * 2**30
 UNREACHABLE = f"{machines.NETWORK}.99"
 
