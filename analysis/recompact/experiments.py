@@ -427,7 +427,7 @@ class Device(Declaration, extra="allow"):
         Whether each table has bands of its own on a disk of kind smr; not if left out.
     """
 
-    kind: Literal["memory", "path", "zoned_smr"] | DiskKind
+    kind: Literal["memory", "path", "zoned_smr", "throttled"] | DiskKind
     title: str
     source: str
     balance: Balance | None = None

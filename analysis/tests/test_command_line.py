@@ -1,11 +1,13 @@
 """What a user mistypes or lacks is told in one line, with a non-zero status."""
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from recompact import ROOT, pipeline
+from recompact import ROOT, build, pipeline
+from recompact import plan as planning
 from recompact.__main__ import main
 
 
@@ -71,3 +73,11 @@ def test_without_the_right_to_install_the_missing_packages_are_named(tmp_path: P
     assert done.returncode == 1
     assert "apt-get install openjdk-17-jdk-headless" in done.stderr
     assert "cmake" not in done.stderr
+
+
+def test_ci_measures_every_engine() -> None:
+    panels = "".join(re.findall(r"^panels\+?=(.*)$", (ROOT / ".ci/run").read_text(), re.MULTILINE))
+    points = pipeline.select("smoke", panels, planning.EMULATED).plan.points
+    declared = pipeline.declarations()
+    here = set(declared.engines) - set(build.unavailable(declared))
+    assert here <= {point["engine"] for point in points}

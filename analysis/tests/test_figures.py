@@ -15,6 +15,7 @@ from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN
 from recompact.figures.declarations import Figures, check_experiments, check_sizes, load_figures
 from recompact.figures.rendering import FUNCTIONS, draw, save
 from recompact.figures.style import stamp_lines
+from recompact.figures.tree import join_events
 from recompact.pipeline import declarations
 from recompact.results import MissingCell, Results
 from synthetic import STYLES, Campaign
@@ -173,6 +174,31 @@ def test_fitted_theorem_has_the_geometric_mean_of_the_measurement(drawings):
     ours = here[here.source == MEDIAN].sort_values("x").value
     ratio = fitted.to_numpy() / ours.to_numpy()
     assert ratio.prod() == pytest.approx(1)
+
+
+def test_events_that_touch_are_one_box_of_all_their_bytes():
+    columns = ["type", "level", "end_s", "duration_s", "bytes_written"]
+    events = pd.DataFrame(
+        [
+            ("flush", 0, 1.0, 0.5, 1),
+            ("compaction", 1, 2.0, 1.5, 10),  # from 0.5, longest
+            ("compaction", 1, 1.5, 0.5, 20),  # inside it
+            ("compaction", 1, 3.0, 1.0, 30),  # from its end
+            ("compaction", 1, 5.0, 1.0, 40),  # a second later
+            ("compaction", 2, 3.0, 2.0, 50),
+            ("move", 1, 4.0, 0.0, 0),  # short, drawn as 0.2 % of all
+        ],
+        columns=columns,
+    ).assign(engine="ldc", repetition=1)
+    boxes = join_events(events, 10)
+    rows = boxes[["type", "level", "start_s", "end_s", "bytes_written"]].to_numpy().tolist()
+    assert rows == [
+        ["compaction", 1, 0.5, 3, 60],
+        ["compaction", 1, 4, 5, 40],
+        ["compaction", 2, 1, 3, 50],
+        ["flush", 0, 0.5, 1, 1],
+        ["move", 1, pytest.approx(3.98), 4, 0],
+    ]
 
 
 def test_files_are_written_and_a_second_time_the_same(directories, tmp_path):

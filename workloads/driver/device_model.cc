@@ -8,6 +8,7 @@
 #include "driver/disk_arm.h"
 #include "driver/file_placement.h"
 #include "driver/shingled_disk.h"
+#include "driver/throttled_disk.h"
 
 namespace recompact {
 
@@ -127,6 +128,9 @@ DeviceParameters AtSpeed(DeviceParameters parameters, double speed) {
   parameters.write_bandwidth_mb_s *= speed;
   parameters.read_latency_us /= speed;
   parameters.write_latency_us /= speed;
+  parameters.read_iops *= speed;
+  parameters.write_iops *= speed;
+  parameters.slice_ms /= speed;
   parameters.read_seek_ms /= speed;
   parameters.write_seek_ms /= speed;
   parameters.rotation_rpm *= speed;
@@ -177,6 +181,8 @@ std::unique_ptr<DeviceModel> NewDeviceModel(
       return std::make_unique<ZonedDisk>(parameters);
     case DeviceKind::kRaid0:
       return std::make_unique<Raid0>(parameters);
+    case DeviceKind::kThrottled:
+      return std::make_unique<ThrottledDisk>(parameters);
     case DeviceKind::kMemory:
     case DeviceKind::kPath:
       break;

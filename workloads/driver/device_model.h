@@ -17,6 +17,7 @@ enum class DeviceKind {
   kSmr,       // A shingled disk that takes any write (drive-managed)
   kZonedSmr,  // A shingled disk that only appends to zones (host-managed)
   kRaid0,
+  kThrottled,  // What Linux's block layer lets through of a fast disk
 };
 
 // One entry of devices.yaml.  Fields that a kind does not use stay 0.
@@ -31,6 +32,10 @@ struct DeviceParameters {
   double write_latency_us = 0;
   int channels = 0;          // Requests in service at the same time
   bool half_duplex = false;  // Reads and writes share the transfer time
+  // kThrottled
+  double read_iops = 0;  // Requests per second
+  double write_iops = 0;
+  double slice_ms = 0;  // In which bytes and requests are counted
   // kHdd, kSmr, kZonedSmr
   double read_seek_ms = 0;  // Average
   double write_seek_ms = 0;
@@ -65,8 +70,8 @@ struct DeviceParameters {
   }
 };
 
-// The same device, "speed" times as fast: bandwidths are multiplied by it,
-// latencies, seeks, rotations and syncs divided; members alike.
+// The same device, "speed" times as fast: rates are multiplied by it,
+// latencies, seeks, rotations, slices and syncs divided; members alike.
 // REQUIRES: speed > 0
 DeviceParameters AtSpeed(DeviceParameters parameters, double speed);
 

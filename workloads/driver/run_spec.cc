@@ -47,6 +47,14 @@ void ReadSsd(JsonObject* object, DeviceParameters* device) {
   object->Take("half_duplex", &device->half_duplex);
 }
 
+void ReadThrottled(JsonObject* object, DeviceParameters* device) {
+  object->TakePositive("read_bandwidth_mb_s", &device->read_bandwidth_mb_s);
+  object->TakePositive("write_bandwidth_mb_s", &device->write_bandwidth_mb_s);
+  object->TakePositive("read_iops", &device->read_iops);
+  object->TakePositive("write_iops", &device->write_iops);
+  object->TakePositive("slice_ms", &device->slice_ms);
+}
+
 void ReadHdd(JsonObject* object, DeviceParameters* device) {
   object->TakePositive("read_bandwidth_mb_s", &device->read_bandwidth_mb_s);
   object->TakePositive("write_bandwidth_mb_s", &device->write_bandwidth_mb_s);
@@ -117,9 +125,13 @@ void ReadKind(JsonObject* object, DeviceParameters* device) {
   } else if (kind == "raid0") {
     device->kind = DeviceKind::kRaid0;
     ReadRaid0(object, device);
+  } else if (kind == "throttled") {
+    device->kind = DeviceKind::kThrottled;
+    ReadThrottled(object, device);
   } else {
     object->Fail("kind",
-                 "must be memory, path, ssd, hdd, smr, zoned_smr or raid0");
+                 "must be memory, path, ssd, hdd, smr, zoned_smr, raid0 or "
+                 "throttled");
   }
 }
 

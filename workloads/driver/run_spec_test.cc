@@ -170,6 +170,21 @@ TEST_F(RunSpecTest, ReadsAnSsdAndPlainDevices) {
   }
 }
 
+TEST_F(RunSpecTest, ReadsAThrottledDisk) {
+  Json document = Json::parse(kSpec);
+  document["device"] = Json::parse(R"({"id": "limited", "kind": "throttled",
+      "read_bandwidth_mb_s": 100, "write_bandwidth_mb_s": 50,
+      "read_iops": 2000, "write_iops": 1000, "slice_ms": 100,
+      "read_ahead_bytes": 131072, "writeback_bytes": 1048576,
+      "dirty_limit_bytes": 16777216, "page_cache_bytes": 0,
+      "sync_latency_us": 0})");
+  ASSERT_TRUE(Read(document.dump()).ok());
+  EXPECT_EQ(spec_.device.write_iops, 1000);
+  EXPECT_EQ(spec_.device.slice_ms, 100);
+  document["device"]["slice_ms"] = 0;
+  EXPECT_FALSE(Read(document.dump()).ok());
+}
+
 TEST_F(RunSpecTest, ReadsShingledDisks) {
   Json document = Json::parse(kSpec);
   Json device = Json::parse(R"({"id": "smr", "kind": "smr",
@@ -335,8 +350,8 @@ TEST_F(RunSpecTest, NamesWrongValues) {
                 "engine.options.block_size: must be a number, a text, true or "
                 "false");
   ExpectRefused("/device/kind", "tape",
-                "device.kind: must be memory, path, ssd, hdd, smr, zoned_smr "
-                "or raid0");
+                "device.kind: must be memory, path, ssd, hdd, smr, zoned_smr, "
+                "raid0 or throttled");
   ExpectRefused("/device/chunk_bytes", 0,
                 "device.chunk_bytes: must be above 0");
   ExpectRefused("/device/member/kind", "memory",

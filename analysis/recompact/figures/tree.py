@@ -72,7 +72,7 @@ def tree_over_time(
         lasted = of_engine.time_s.max()
         told = events[(events.engine == engine) & (events.end_s <= lasted)]
         _levels(levels, of_engine, deepest)
-        boxes = _boxes(told, lasted)
+        boxes = join_events(told, lasted)
         _events(levels, boxes)
         levels.set_xlim(0, lasted)
         if engine in with_more:
@@ -111,8 +111,22 @@ def _levels(axes: matplotlib.axes.Axes, timeline: pd.DataFrame, deepest: int) ->
     axes.grid(visible=False)
 
 
-def _boxes(events: pd.DataFrame, lasted: float) -> pd.DataFrame:
-    """Join events of one type into one level that follow each other without a visible gap."""
+def join_events(events: pd.DataFrame, lasted: float) -> pd.DataFrame:
+    """Join events of one type into one level that follow each other without a visible gap.
+
+    Parameters
+    ----------
+    events : DataFrame
+        Events of one engine: type, level, engine, repetition, end_s, duration_s (s from the
+        start) and bytes_written.
+    lasted : float
+        Time shown, s; no event is drawn shorter than a share of it.
+
+    Returns
+    -------
+    DataFrame
+        A row per box: as above, with start_s instead of duration_s, and the bytes of all.
+    """
     width = events.duration_s.clip(lower=SHORTEST_SHARE * lasted)
     lane = ["type", "level"]
     boxes = events.assign(start_s=events.end_s - width).sort_values([*lane, "start_s"])
