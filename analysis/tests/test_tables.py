@@ -498,7 +498,7 @@ def test_a_run_whose_writer_was_not_served_is_suspect(copy, served, doubt):
     path.write_text(json.dumps(record))
     out = build(copy)
     assert metrics_of(out, run).suspect == bool(doubt)
-    specifications = pd.read_csv(out / "specifications.csv", dtype={"run": str})
+    specifications = pd.read_csv(out / "specifications.csv", dtype={"run": str, "suspect": str})
     told = specifications.set_index("run").suspect.fillna("")
     assert told[run] == doubt
 
