@@ -31,6 +31,12 @@ using Json = nlohmann::ordered_json;
 constexpr int kKeys = 2000;
 constexpr uint32_t kValueBytes = 500;
 
+// The driver of the same build, which lies beside this program.
+std::string Driver() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() /
+         "recompact_driver";
+}
+
 Json ReplayPhase(const std::string& name, const std::string& trace) {
   return {{"name", name},     {"kind", "replay"},
           {"trace", trace},   {"start", 0},
@@ -101,15 +107,10 @@ class DriverTest : public ::testing::Test {
   // Runs the driver; returns its exit code.  stderr_ receives its messages.
   int Run(rlim_t file_size_limit = RLIM_INFINITY) {
     WriteText(directory_.File("spec.json"), spec_.dump());
-    const std::vector<std::string> words = {RECOMPACT_DRIVER,
-                                            "--spec",
-                                            directory_.File("spec.json"),
-                                            "--out",
-                                            out_,
-                                            "--data-dir",
-                                            data_,
-                                            "--lock",
-                                            directory_.File("lock")};
+    const std::vector<std::string> words = {
+        Driver(), "--spec", directory_.File("spec.json"),
+        "--out",  out_,     "--data-dir",
+        data_,    "--lock", directory_.File("lock")};
     return Execute(words, file_size_limit);
   }
 
@@ -643,9 +644,9 @@ TEST_F(DriverTest, ChecksForRoomFirst) {
 
 TEST_F(DriverTest, ExplainsItsCommandLine) {
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{RECOMPACT_DRIVER},
-        {RECOMPACT_DRIVER, "--spec", "a", "--out", "b", "--data-dir", "c", "d"},
-        {RECOMPACT_DRIVER, "--speck", "a"}}) {
+       {std::vector<std::string>{Driver()},
+        {Driver(), "--spec", "a", "--out", "b", "--data-dir", "c", "d"},
+        {Driver(), "--speck", "a"}}) {
     EXPECT_EQ(Execute(words, RLIM_INFINITY), 2);
     EXPECT_THAT(stderr_, HasSubstr("use --spec spec.json --out DIR"));
   }
