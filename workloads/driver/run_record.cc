@@ -11,16 +11,8 @@
 #include <fstream>
 #include <thread>
 
-// The build tells what it was made from.
-#ifndef RECOMPACT_TREE_HASH
-#define RECOMPACT_TREE_HASH "unknown"
-#endif
-#ifndef RECOMPACT_DRIVER_HASH
-#define RECOMPACT_DRIVER_HASH "unknown"
-#endif
-#ifndef RECOMPACT_BUILD_FLAGS
-#define RECOMPACT_BUILD_FLAGS "unknown"
-#endif
+#include "driver/build_identity.h"
+
 #ifdef __clang__
 #define RECOMPACT_COMPILER "clang " __clang_version__
 #else
@@ -207,9 +199,9 @@ Json BuildRecord() {
   return {{"engine",
            {{"build",
              {{"compiler", RECOMPACT_COMPILER},
-              {"flags", RECOMPACT_BUILD_FLAGS},
-              {"tree_hash", RECOMPACT_TREE_HASH}}}}},
-          {"driver", {{"source_hash", RECOMPACT_DRIVER_HASH}}}};
+              {"flags", kBuildFlags},
+              {"tree_hash", kTreeHash}}}}},
+          {"driver", {{"source_hash", kDriverHash}}}};
 }
 
 Json RunRecord(const RunSpec& spec, const RunResult& result) {

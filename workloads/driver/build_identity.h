@@ -1,0 +1,14 @@
+#ifndef RECOMPACT_WORKLOADS_DRIVER_BUILD_IDENTITY_H_
+#define RECOMPACT_WORKLOADS_DRIVER_BUILD_IDENTITY_H_
+
+namespace recompact {
+
+// What this program was made from, as the build tells.  In a file of their own:
+// all others are compiled once for every engine.
+extern const char* const kTreeHash;    // Of the engine's sources
+extern const char* const kDriverHash;  // Of the driver's
+extern const char* const kBuildFlags;  // The compiler's
+
+}  // namespace recompact
+
+#endif  // RECOMPACT_WORKLOADS_DRIVER_BUILD_IDENTITY_H_
