@@ -28,7 +28,7 @@ SCALES = ("smoke", "small")
 @pytest.fixture(scope="module")
 def directories(smoke_tables, tmp_path_factory):
     root = tmp_path_factory.mktemp("figures")
-    campaign = Campaign(root, scale="small", factor=16, repetitions=3, thin=False)
+    campaign = Campaign(root, scale="small", factor=16, repetitions=2)
     tables.build(campaign.raw, campaign.write(), root / "small")
     return {"smoke": smoke_tables, "small": root / "small"}
 
@@ -134,7 +134,7 @@ def test_all_repetitions_and_the_papers_numbers_are_in_the_data(drawings, figure
         and entry.function not in over_time
         and not (entry.profiled or entry.spans)
     ):
-        assert set(data[data.source == RUN].repetition) == {1, 2, 3}
+        assert set(data[data.source == RUN].repetition) == {1, 2}
         assert medians.low.notna().all()
     stated = entry.paper_data.values.values() if entry.paper_data else ()
     assert (data.source == PAPER).sum() == sum(len(values) for values in stated)
