@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
 
 import pandas as pd
 
@@ -11,7 +13,7 @@ from recompact.figures import data as rows
 from recompact.figures import style
 from recompact.figures.declarations import EngineStyle, Figure
 from recompact.figures.sweeps import UNIT_FACTORS, axis_label, draw_bars, sweep_of
-from recompact.results import SCALE_ORDER, MissingCell, Results
+from recompact.results import SCALE_ORDER, MissingCell, Results, Stamp
 
 LABEL_CHARACTERS = 26
 
@@ -64,8 +66,9 @@ def hosts_side_by_side(
         axes.grid(axis="x", visible=False)
         axes.set_ylabel(axis_label(declared.label, declared.unit))
         if len(declared.series) > 1:
-            axes.legend()
-    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+            axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(declared.series))
+    stamp = _together([one.stamp([experiment]) for one in hosts.values()])
+    style.finish(figure, f"{entry.panel}: {entry.title}", stamp)
     return rows.Drawing(figure, data)
 
 
@@ -78,3 +81,16 @@ def _hosts(results: Results, experiment: str) -> Iterator[tuple[str, Results]]:
             one = Results((campaign,))
             stamp = one.stamp([experiment])
             yield f"{', '.join(stamp.devices)}: {', '.join(stamp.hosts)}", one
+
+
+def _together(stamps: Sequence[Stamp]) -> Stamp:
+    """Make one stamp of those of several hosts."""
+    lists = [
+        field.name for field in fields(Stamp) if isinstance(getattr(stamps[0], field.name), tuple)
+    ]
+    told = {name: [value for stamp in stamps for value in getattr(stamp, name)] for name in lists}
+    united: dict[str, Any] = {
+        name: tuple(values if name == "suspect" else dict.fromkeys(values))
+        for name, values in told.items()
+    }
+    return replace(stamps[0], repetitions=min(stamp.repetitions for stamp in stamps), **united)
