@@ -98,6 +98,8 @@ def _from_raw(folder: Path, raw: Path) -> Iterator[str]:
     here = experiments[[(raw / run / "run.json").exists() for run in experiments.run]]
     if here.empty:
         return
+    events = folder / "events.csv"
+    logged = set(tables.read_table(events, tables.EVENT_COLUMNS).run) if events.exists() else set()
     plan = {
         "scale": folder.name,
         "thinning": {},
@@ -111,6 +113,7 @@ def _from_raw(folder: Path, raw: Path) -> Iterator[str]:
                 "point": json.loads(row["point"]),
                 "factor": row["scale_factor"],
                 "profile": bool(row["profiled"]),
+                "events": row["run"] in logged,
             }
             for row in here.to_dict("records")
         ],

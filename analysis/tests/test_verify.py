@@ -11,12 +11,13 @@ from recompact.publish import publish
 from synthetic import Campaign
 
 CLAIMS = ROOT / pipeline.CLAIMS
+EXPERIMENTS = ("lwc_ssd", "matrix_ssd", "noise", "parity")  # the second with its events
 
 
 @pytest.fixture
 def published(tmp_path):
     """Publish a few runs; give the folder and that of the raw runs."""
-    campaign = Campaign(tmp_path / "campaign", experiments=("lwc_ssd", "noise", "parity"))
+    campaign = Campaign(tmp_path / "campaign", experiments=EXPERIMENTS)
     campaign.root.mkdir()
     tables.build(campaign.raw, campaign.write(), tmp_path / "tables")
     folder = tmp_path / "published"
@@ -32,6 +33,8 @@ def _differences(published) -> list[str]:
 
 def test_nothing_differs_right_after_publication(published):
     assert _differences(published) == []
+    (events,) = published[0].glob("*/*/events.csv")
+    assert not pd.read_csv(events).empty
     everything, here = verify.runs_here(*published)
     assert everything == here > 0
 
