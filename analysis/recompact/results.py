@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,18 @@ class Stamp:
     thinning: tuple[str, ...]
     suspect: tuple[str, ...]
     runs: tuple[str, ...]
+
+
+def unite(stamps: Sequence[Stamp]) -> Stamp:
+    """Make one stamp of those of several hosts, which measured at one scale."""
+    first = stamps[0]
+    lists = [field.name for field in fields(Stamp) if isinstance(getattr(first, field.name), tuple)]
+    told = {name: [value for stamp in stamps for value in getattr(stamp, name)] for name in lists}
+    united: dict[str, Any] = {
+        name: tuple(values if name == "suspect" else dict.fromkeys(values))
+        for name, values in told.items()
+    }
+    return replace(first, repetitions=min(stamp.repetitions for stamp in stamps), **united)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """Tests of asking the tidy tables."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from recompact import tables
 from recompact.figures import style
-from recompact.results import MissingCell, Results, device_label
+from recompact.results import MissingCell, Results, device_label, unite
 from synthetic import THINNING, Campaign
 
 EXPERIMENTS = {
@@ -137,6 +138,17 @@ def test_stamp_tells_the_conditions(smoke):
     assert stamp.thinning == (THINNING["ldc_fanout"], THINNING["lwc_load"])
     assert "tree 3f9a1c52" in stamp.hashes
     assert len(stamp.runs) == 4 * 2 + 3
+
+
+def test_a_stamp_of_two_hosts_tells_what_both_tell(smoke):
+    here = replace(smoke.stamp(["lwc_load"]), suspect=("late",), repetitions=5)
+    there = replace(here, hosts=("another",), devices=("ssd (real)",), repetitions=3)
+    both = unite([here, there])
+    assert both.hosts == (*here.hosts, "another")
+    assert both.devices == (*here.devices, "ssd (real)")
+    assert (both.hashes, both.runs) == (here.hashes, here.runs)
+    assert both.suspect == ("late", "late")  # one per run
+    assert both.repetitions == 3
 
 
 def test_stamp_tells_what_is_divided_where_sizes_are_kept(smoke):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -13,7 +11,7 @@ from recompact.figures import data as rows
 from recompact.figures import style
 from recompact.figures.declarations import EngineStyle, Figure
 from recompact.figures.sweeps import UNIT_FACTORS, axis_label, draw_bars, sweep_of
-from recompact.results import SCALE_ORDER, MissingCell, Results, Stamp
+from recompact.results import SCALE_ORDER, MissingCell, Results, unite
 
 LABEL_CHARACTERS = 26
 
@@ -67,7 +65,7 @@ def hosts_side_by_side(
         axes.set_ylabel(axis_label(declared.label, declared.unit))
         if len(declared.series) > 1:
             axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(declared.series))
-    stamp = _together([one.stamp([experiment]) for one in hosts.values()])
+    stamp = unite([one.stamp([experiment]) for one in hosts.values()])
     style.finish(figure, f"{entry.panel}: {entry.title}", stamp)
     return rows.Drawing(figure, data)
 
@@ -81,16 +79,3 @@ def _hosts(results: Results, experiment: str) -> Iterator[tuple[str, Results]]:
             one = Results((campaign,))
             stamp = one.stamp([experiment])
             yield f"{', '.join(stamp.devices)}: {', '.join(stamp.hosts)}", one
-
-
-def _together(stamps: Sequence[Stamp]) -> Stamp:
-    """Make one stamp of those of several hosts."""
-    lists = [
-        field.name for field in fields(Stamp) if isinstance(getattr(stamps[0], field.name), tuple)
-    ]
-    told = {name: [value for stamp in stamps for value in getattr(stamp, name)] for name in lists}
-    united: dict[str, Any] = {
-        name: tuple(values if name == "suspect" else dict.fromkeys(values))
-        for name, values in told.items()
-    }
-    return replace(stamps[0], repetitions=min(stamp.repetitions for stamp in stamps), **united)
