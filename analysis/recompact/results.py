@@ -157,8 +157,8 @@ class Campaign:
     @cached_property
     def values(self) -> Mapping[tuple[str, str, str], float]:
         """Value per (run, phase, metric)."""
-        keys = zip(self.runs.run, self.runs.phase, self.runs.metric, strict=True)
-        return dict(zip(keys, self.runs.value, strict=True))
+        columns = (self.runs[name].tolist() for name in ("run", "phase", "metric"))
+        return dict(zip(zip(*columns, strict=True), self.runs.value.tolist(), strict=True))
 
     @cached_property
     def phases(self) -> pd.DataFrame:

@@ -79,12 +79,16 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
 def save(drawing: Drawing, name: str, out_dir: Path) -> None:
     """Write ``<name>.png`` (150 dpi), ``<name>.svg`` and ``<name>.csv``, and close the figure."""
     out_dir.mkdir(parents=True, exist_ok=True)
-    with theme():
-        drawing.figure.savefig(out_dir / f"{name}.png")
-        with plt.rc_context({"figure.constrained_layout.use": False}):
-            drawing.figure.set_layout_engine(None)  # laid out once for both
-        drawing.figure.savefig(out_dir / f"{name}.svg", metadata={"Date": None})
-    plt.close(drawing.figure)
+    figure = drawing.figure
+    layout = figure.get_layout_engine()
+    # Laid out once for both files; with the setting on, saving one would lay out the other anew.
+    with theme(), plt.rc_context({"figure.constrained_layout.use": False}):
+        if layout is not None:
+            layout.execute(figure)
+        figure.set_layout_engine(None)
+        figure.savefig(out_dir / f"{name}.png")
+        figure.savefig(out_dir / f"{name}.svg", metadata={"Date": None})
+    plt.close(figure)
     tables.write(drawing.data, out_dir / f"{name}.csv")
 
 

@@ -33,6 +33,7 @@ def theme() -> Iterator[None]:
         "savefig.dpi": 150,
         "svg.hashsalt": "recompact",
         "svg.fonttype": "none",
+        "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib, so figures are alike anywhere
         "font.size": 9,
         "axes.titlesize": 9,
         "axes.labelsize": 9,

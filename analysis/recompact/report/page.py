@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -464,25 +464,22 @@ def _cells(views: Sequence[FigureView], out_dir: Path) -> list[dict[str, Any]]:
         if "csv" not in view.files:
             continue
         data = _data(out_dir / view.files["csv"])
-        medians = data[(data.source == rows.MEDIAN) & data.engine.notna()]
-        for place, group in medians.groupby(keys, dropna=False, sort=False):
-            panel, series, x, unit = (
-                "" if pd.isna(part) else str(part) for part in cast(tuple[Any, ...], place)
-            )
-            told = {
-                row["engine"]: [row["value"], row["low"], row["high"]]
-                for row in _records(group.drop_duplicates("engine"))
+        told: dict[tuple[str, ...], dict[str, list[Any]]] = {}
+        for row in _records(data[(data.source == rows.MEDIAN) & data.engine.notna()]):
+            place = tuple("" if row[key] is None else str(row[key]) for key in keys)
+            values = [row["value"], row["low"], row["high"]]
+            told.setdefault(place, {}).setdefault(row["engine"], values)
+        cells += [
+            {
+                "figure": view.entry.id,
+                "panel": panel,
+                "series": "" if series == panel else series,
+                "x": x,
+                "unit": "" if unit == "1" else unit,
+                "more": unit in ("ops/s", "MB/s", "1/s"),
+                "engines": engines,
             }
-            if len(told) > 1:
-                cells.append(
-                    {
-                        "figure": view.entry.id,
-                        "panel": panel,
-                        "series": "" if series == panel else series,
-                        "x": x,
-                        "unit": "" if unit == "1" else unit,
-                        "more": unit in ("ops/s", "MB/s", "1/s"),
-                        "engines": told,
-                    }
-                )
+            for (panel, series, x, unit), engines in told.items()
+            if len(engines) > 1
+        ]
     return cells

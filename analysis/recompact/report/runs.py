@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from recompact.figures.declarations import Figure
-from recompact.results import Results
+from recompact.results import Campaign, Results
 from recompact.tables import canonical
 
 RAW_FOLDER = Path("../../raw")
@@ -93,25 +93,26 @@ def content(
     seen: set[str] = set()
     views = []
     told = {str(run): group for run, group in marks.groupby("run")}
+    specified = {campaign: _specifications(campaign) for campaign in results.campaigns}
+    replayed = {campaign: _traces(campaign) for campaign in results.campaigns}
     for name in results.experiments:
         campaign = results.campaign(name)
-        specifications = campaign.specifications.set_index("run")
-        traces = campaign.phases.groupby("run")
+        specifications, traces = specified[campaign], replayed[campaign]
         planned = campaign.of(name)
         view = ExperimentView(
             name,
             campaign.scale,
-            "; ".join(specifications.host[planned.run].unique()),
+            "; ".join(dict.fromkeys(specifications[run]["host"] for run in planned.run)),
             tuple(entry.id for entry in figures if name in entry.experiments),
         )
         for row in planned.to_dict("records"):
             run = row["run"]
-            specification = specifications.loc[run]
+            specification = specifications[run]
             text = _set_up(specification)
             number = set_ups.setdefault(canonical(text), len(set_ups) + 1)
             texts[number] = text
             pitfalls = told[run].to_dict("records") if run in told else ()
-            doubts = [specification.suspect] if specification.suspect else []
+            doubts = [specification["suspect"]] if specification["suspect"] else []
             view.runs.append(
                 RunView(
                     name=run,
@@ -120,9 +121,9 @@ def content(
                     engine=row["engine"],
                     point=row["point"],
                     repetition=row["repetition"],
-                    began=specification.date,
+                    began=specification["date"],
                     sources=_sources(specification),
-                    traces=_traces(traces, run),
+                    traces=tuple(traces.get(run, ())),
                     set_up=number,
                     marks=tuple(
                         f"{one['pitfall']} {one['phase']}: {one['told']}" for one in pitfalls
@@ -135,34 +136,37 @@ def content(
     return {"experiments": views, "set_ups": texts}
 
 
-def _set_up(specification: pd.Series[Any]) -> dict[str, str]:
+def _specifications(campaign: Campaign) -> dict[str, dict[Hashable, Any]]:
+    return {row["run"]: row for row in campaign.specifications.to_dict("records")}
+
+
+def _set_up(specification: Mapping[Hashable, Any]) -> dict[str, str]:
     """Tell what a run was told to be, the same for all its repetitions."""
+    conditions, build = specification["conditions"], specification["build"]
     return {
-        "options": canonical(specification.engine_options),
-        "device": canonical(specification.device),
+        "options": canonical(specification["engine_options"]),
+        "device": canonical(specification["device"]),
         "conditions": canonical(
-            {key: value for key, value in specification.conditions.items() if key != "commit"}
+            {key: value for key, value in conditions.items() if key != "commit"}
         ),
-        "build": canonical(
-            {key: specification.build.get(key, "") for key in ("compiler", "flags")}
-        ),
+        "build": canonical({key: build.get(key, "") for key in ("compiler", "flags")}),
     }
 
 
-def _sources(specification: pd.Series[Any]) -> tuple[str, ...]:
-    build = specification.build
+def _sources(specification: Mapping[Hashable, Any]) -> tuple[str, ...]:
+    conditions, build = specification["conditions"], specification["build"]
     told = [
-        f"tree {str(specification.tree)[:SHORT]}",
+        f"tree {str(specification['tree'])[:SHORT]}",
         f"driver {str(build.get('driver', ''))[:SHORT]}",
     ]
-    if "commit" in specification.conditions:
-        told.append(f"commit {str(specification.conditions['commit'])[:SHORT]}")
+    if "commit" in conditions:
+        told.append(f"commit {str(conditions['commit'])[:SHORT]}")
     return tuple(told)
 
 
-def _traces(groups: Any, run: str) -> tuple[str, ...]:
-    """Name the trace of each phase that replays one."""
-    if run not in groups.groups:
-        return ()
-    rows = groups.get_group(run).dropna(subset="trace")
-    return tuple(f"{row.phase} {row.workload} {row.trace}" for row in rows.itertuples())
+def _traces(campaign: Campaign) -> dict[str, list[str]]:
+    """Name, per run, the trace of each phase that replays one."""
+    traces: dict[str, list[str]] = {}
+    for row in campaign.phases.dropna(subset="trace").itertuples():
+        traces.setdefault(str(row.run), []).append(f"{row.phase} {row.workload} {row.trace}")
+    return traces
