@@ -29,8 +29,9 @@ def space_over_time(
 
     Frozen bytes are useful where a slice still holds them, and useless where all that held them
     has been merged but other slices keep the table (LDC III-D). Tables of the compaction buffer
-    are in no level (dLSM IV-B). Sizes are those of the paper's scale. Parts that no engine has are
-    left out. The first repetition is drawn; the data have all.
+    are in no level (dLSM IV-B). Sizes are those of the paper's scale. The first repetition is
+    drawn; timeline.csv has all. Parts that no engine has are not drawn, and the data of an engine
+    leave out parts that it has none of.
     """
     (experiment,) = entry.experiments
     timeline = results.rows("timeline", experiment).dropna(subset=["live_bytes"])
@@ -42,12 +43,14 @@ def space_over_time(
     frames = []
     for axes, engine in zip(panels, engines, strict=True):
         parts = timeline[timeline.engine == engine]
-        for name in present:
-            one = parts.assign(
-                panel=engine, series=name, source="interval", unit="GiB", value=parts[name]
-            )
-            frames.append(one.rename(columns={"time_s": "x"}).reindex(columns=rows.DATA_COLUMNS))
         first = parts[parts.repetition == parts.repetition.min()]
+        for name in present:
+            if (first[name] > 0).any():
+                one = first.assign(
+                    panel=engine, series=name, source="interval", unit="GiB", value=first[name]
+                )
+                one = one.rename(columns={"time_s": "x"})
+                frames.append(one.reindex(columns=rows.DATA_COLUMNS))
         axes.stackplot(
             first.time_s,
             *(first[name] for name in present),
