@@ -66,7 +66,8 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("clean")
     test = commands.add_parser("test")
     test.add_argument("checks", nargs="*", help="only these checks")
-    commands.add_parser("figures")
+    figures = commands.add_parser("figures")
+    figures.add_argument("--png", action="store_true", help="besides SVG")
     commands.add_parser("pdf")
     commands.add_parser("verify")
     publish = commands.add_parser("publish", parents=[on_host])
@@ -106,11 +107,16 @@ def _patches(act: str, folder: Path) -> int:
 def _publish(words: argparse.Namespace) -> int:
     from recompact import evaluate
 
-    if words.command == "publish":
-        evaluate.publish(words.scale, pipeline.host(_settings(words)))
+    evaluate.publish(words.scale, pipeline.host(_settings(words)))
     evaluate.published_figures()
-    if words.command == "publish":
-        evaluate.note_published()
+    evaluate.note_published()
+    return 0
+
+
+def _figures(png: bool) -> int:
+    from recompact import evaluate
+
+    evaluate.published_figures(png=png)
     return 0
 
 
@@ -171,7 +177,9 @@ def main(arguments: list[str] | None = None) -> int:
                 from recompact import checks
 
                 return checks.run(ROOT, words.checks)
-            case "figures" | "publish":
+            case "figures":
+                return _figures(words.png)
+            case "publish":
                 return _publish(words)
             case "bench":
                 from recompact import bench

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Sequence
+import gc
+from collections.abc import Collection
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from recompact import ROOT
@@ -22,6 +22,7 @@ from recompact.publish import note_costs, write_costs, write_verdicts
 from recompact.publish import publish as publish_tables
 from recompact.results import MissingCell, Results
 
+COLLECTED_OBJECTS = 200_000  # that are new, before the collector looks for garbage
 PUBLISHED = "results/published"
 RENDERED = "paper_figures/rendered/published"
 PUBLISHED_PAGE = "results/published_report/index.html"
@@ -54,30 +55,35 @@ def figures(tables_folder: Path, names: Collection[str], out: Path) -> None:
         If the tables lack what one of them needs.
     """
     chosen = load_figures(ROOT / FIGURES).chosen(names)
-    missing = [told for told in _drawn(tables_folder, chosen, out).values() if told]
+    with _workers() as pool:
+        lacks = pool.map(partial(_draw, tables_folder, out, png=True), chosen)
+        missing = [told for told in lacks if told]
     if missing:
         raise MissingCell("; ".join(missing))
 
 
-def _drawn(tables_folder: Path, chosen: Sequence[Figure], out: Path) -> dict[str, str | None]:
-    """Draw figures on all processors; of each say what it lacks, if anything."""
-    workers = min(os.cpu_count() or 1, len(chosen))
-    with ProcessPoolExecutor(workers) as pool:
-        parts = [chosen[place::workers] for place in range(workers)]
-        done = pool.map(partial(_draw, tables_folder, out), parts)
-        return {name: lacks for part in done for name, lacks in part.items()}
+def _workers() -> ProcessPoolExecutor:
+    """Give a process per processor.
+
+    They hold many objects that stay, and figures are full of cycles: the collector would look at
+    all of them again and again.
+    """
+    return ProcessPoolExecutor(initializer=gc.set_threshold, initargs=(COLLECTED_OBJECTS,))
 
 
-def _draw(tables_folder: Path, out: Path, chosen: Sequence[Figure]) -> dict[str, str | None]:
-    results = Results.load(tables_folder)
-    drawn: dict[str, str | None] = {}
-    for figure in chosen:
-        try:
-            save(draw(results, figure, styles()), figure.id, out)
-            drawn[figure.id] = None
-        except MissingCell as missing:
-            drawn[figure.id] = str(missing)
-    return drawn
+def _draw(tables_folder: Path, out: Path, figure: Figure, *, png: bool) -> str | None:
+    """Draw a figure, and say what the tables lack for it, if anything."""
+    try:
+        save(draw(_loaded(tables_folder), figure, styles()), figure.id, out, png=png)
+    except MissingCell as missing:
+        return str(missing)
+    return None
+
+
+@cache
+def _loaded(tables_folder: Path) -> Results:
+    """Keep tables for the next figure of the same process."""
+    return Results.load(tables_folder)
 
 
 def report(tables_folder: Path, rendered: Path, page: Path) -> None:
@@ -131,12 +137,16 @@ def held_by(scale: str, host: Host = EMULATED) -> list[Path]:
     return [ROOT / name for name in (*shared, *runs, *traces, f"results/{scale}", rendered)]
 
 
-def published_figures() -> None:
+def published_figures(png: bool = False) -> None:
     """Draw what the published tables hold, judge the claims, and write the page."""
     published, rendered = ROOT / PUBLISHED, ROOT / RENDERED
-    for name, lacks in _drawn(published, load_figures(ROOT / FIGURES).figures, rendered).items():
-        print(f"{name} not drawn: {lacks}" if lacks else f"drew {name}")
-    claims(published, published / "claims.csv")
+    declared = load_figures(ROOT / FIGURES).figures
+    with _workers() as pool:
+        judged = pool.submit(claims, published, published / "claims.csv")
+        lacks = pool.map(partial(_draw, published, rendered, png=png), declared)
+        for figure, lack in zip(declared, lacks, strict=True):
+            print(f"{figure.id} not drawn: {lack}" if lack else f"drew {figure.id}")
+        judged.result()
     report(published, rendered, ROOT / PUBLISHED_PAGE)
     print(f"wrote {PUBLISHED}/claims.csv and {PUBLISHED_PAGE}")
 

@@ -6,8 +6,9 @@ figure and the run, so that nobody has to find it.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -43,7 +44,7 @@ class _Run:
     experiment: str
     engine_options: Mapping[str, object]
     device: Mapping[str, object]
-    phases: dict[str, dict[str, float]] = field(default_factory=dict)
+    phases: Mapping[str, Mapping[str, float]]
 
 
 def find(results: Results, cached_on_purpose: Collection[str] = ()) -> pd.DataFrame:
@@ -77,20 +78,16 @@ def _runs(campaign: Campaign, experiment: str) -> dict[str, _Run]:
     timed = campaign.of(experiment)
     timed = timed[timed.profiled == 0]
     specifications = campaign.specifications.set_index("run")
-    found = {
+    options, devices = specifications.engine_options.to_dict(), specifications.device.to_dict()
+    return {
         run: _Run(
             experiment,
-            specifications.engine_options[run],
-            specifications.device[run],
+            options[run],
+            devices[run],
+            campaign.metrics.get(run, {}),
         )
         for run in timed.run
     }
-    rows = campaign.runs[campaign.runs.run.isin(found)]
-    for run, phase, metric, value in zip(
-        rows.run, rows.phase, rows.metric, rows.value, strict=True
-    ):
-        found[run].phases.setdefault(phase, {})[metric] = value
-    return found
 
 
 def _marks(run: _Run, cached_on_purpose: bool) -> Iterator[tuple[str, str, str]]:
@@ -194,9 +191,9 @@ def of_figure(figure: Figure, results: Results, data: pd.DataFrame) -> Iterator[
     yield from (("debts", told) for told in _debts(figure, results))
     runs = data[(data.source == "run") & (pd.to_numeric(data.value, errors="coerce") > 0)]
     outliers = Outliers()
-    for (panel, series, engine, x), group in runs.groupby(
-        ["panel", "series", "engine", "x"], dropna=False
-    ):
+    cell = ["panel", "series", "engine", "x"]
+    enough = runs.groupby(cell, dropna=False).value.transform("size") >= outliers.least
+    for (panel, series, engine, x), group in runs[enough].groupby(cell, dropna=False):
         values = group.value.astype(float)
         for place in values[outliers(values)].index:
             ratio = values[place] / values.median()
@@ -212,14 +209,18 @@ def _debts(figure: Figure, results: Results) -> Iterator[str]:
     for experiment, phase in sorted(shown):
         try:
             burst = results.select(experiment, metric, phase=phase)
-            told = results.campaign(experiment).runs
         except MissingCell:
             continue
-        drained = told[(told.metric == metric) & told.phase.str.startswith(f"{phase}+")]
-        drained = drained[drained.run.isin(burst.run)]
-        if drained.empty or (experiment, drained.phase.iloc[0]) in shown:
+        phases = results.campaign(experiment).metrics
+        drained = [
+            (name, metrics[metric] / value)
+            for run, value in zip(burst.run, burst.value, strict=True)
+            for name, metrics in phases[run].items()
+            if name.startswith(f"{phase}+") and metric in metrics
+        ]
+        if not drained or (experiment, drained[0][0]) in shown:
             continue
-        ratio = (burst.run.map(drained.set_index("run").value) / burst.value).median()
+        ratio = statistics.median(ratio for _, ratio in drained)
         floor = results.noise_floor(metric, experiment) or 0
         if abs(ratio - 1) > floor:
             yield f"{experiment}: with what {phase} left to be done, {ratio:.3g} times as much"

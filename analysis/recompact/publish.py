@@ -162,8 +162,8 @@ def parts_of_runs(runs: pd.DataFrame) -> pd.DataFrame:
 
     Streams run beside their phase, and debts are told once more with what left them.
     """
-    once = ~runs.phase.str.contains("[.+]")
-    return runs[(runs.metric == "duration_s") & once]
+    durations = runs[runs.metric == "duration_s"]
+    return durations[~durations.phase.str.contains("[.+]")]
 
 
 COSTS = ["scale", "host", "runs", "minutes", "disk_bytes"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -155,10 +155,17 @@ class Campaign:
         return self._read("runs", tables.RUN_COLUMNS)
 
     @cached_property
-    def values(self) -> Mapping[tuple[str, str, str], float]:
-        """Value per (run, phase, metric)."""
-        columns = (self.runs[name].tolist() for name in ("run", "phase", "metric"))
-        return dict(zip(zip(*columns, strict=True), self.runs.value.tolist(), strict=True))
+    def metrics(self) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+        """Value per run, phase and metric, as runs.csv has them."""
+        columns = (self.runs[name].tolist() for name in ("run", "phase", "metric", "value"))
+        metrics: dict[str, dict[str, dict[str, float]]] = {}
+        for run, phase, metric, value in zip(*columns, strict=True):
+            metrics.setdefault(run, {}).setdefault(phase, {})[metric] = value
+        return metrics
+
+    def told(self, run: str, phase: str) -> Mapping[str, float]:
+        """Value per metric that a phase of a run tells; none if it tells nothing."""
+        return self.metrics.get(run, {}).get(phase, {})
 
     @cached_property
     def phases(self) -> pd.DataFrame:
@@ -247,7 +254,7 @@ class Results:
             raise tables.TableError(f"{directory}: no experiments.csv below; build the tables")
         return cls(tuple(sorted(found, key=lambda c: SCALE_ORDER.index(c.scale), reverse=True)))
 
-    @property
+    @cached_property
     def experiments(self) -> tuple[str, ...]:
         """Experiments that were measured."""
         names = {name for campaign in self.campaigns for name in campaign.experiments.experiment}
@@ -261,21 +268,29 @@ class Results:
         MissingCell
             If no campaign measured it; `NotPermitted` if none could.
         """
-        measured = [campaign for campaign in self.campaigns if experiment in campaign.dates]
-        if not measured:
-            for campaign in self.campaigns:
-                if experiment in campaign.absent:
-                    reason = campaign.absent[experiment]
-                    raise NotPermitted(f"experiment {experiment} was not measured: {reason}")
-            raise MissingCell(f"experiment {experiment} was not measured")
-        return max(
-            measured,
-            key=lambda campaign: (
-                SCALE_ORDER.index(campaign.scale),
-                len(campaign.of(experiment)),
-                campaign.dates[experiment],
-            ),
-        )
+        if experiment in self._answering:
+            return self._answering[experiment]
+        for campaign in self.campaigns:
+            if experiment in campaign.absent:
+                reason = campaign.absent[experiment]
+                raise NotPermitted(f"experiment {experiment} was not measured: {reason}")
+        raise MissingCell(f"experiment {experiment} was not measured")
+
+    @cached_property
+    def _answering(self) -> Mapping[str, Campaign]:
+        """The preferred campaign of each experiment that was measured."""
+
+        def preference(experiment: str, campaign: Campaign) -> tuple[int, int, str]:
+            scale = SCALE_ORDER.index(campaign.scale)
+            return scale, len(campaign.of(experiment)), campaign.dates[experiment]
+
+        return {
+            name: max(
+                (campaign for campaign in self.campaigns if name in campaign.dates),
+                key=partial(preference, name),
+            )
+            for name in self.experiments
+        }
 
     def planned(
         self,
@@ -308,6 +323,23 @@ class Results:
         MissingCell
             If no run is left.
         """
+        asked = (experiment, profiled, tuple(engines or ()), tables.canonical(dict(where or {})))
+        if asked not in self._planned:
+            self._planned[asked] = self._plan(experiment, engines, where, profiled)
+        return self._planned[asked].copy()
+
+    @cached_property
+    def _planned(self) -> dict[tuple[str, bool, tuple[str, ...], str], pd.DataFrame]:
+        """What was planned for whom, since each figure and claim asks for the same many times."""
+        return {}
+
+    def _plan(
+        self,
+        experiment: str,
+        engines: Sequence[str] | None,
+        where: Point | None,
+        profiled: bool,
+    ) -> pd.DataFrame:
         runs = self.campaign(experiment).of(experiment)
         runs = runs[runs.profiled == int(profiled)]
         if engines is not None:
@@ -356,16 +388,17 @@ class Results:
             if a run lacks the metric.
         """
         runs = self.planned(experiment, engines=engines, where=where)
-        values = self.campaign(experiment).values
-        keys = list(runs.columns.difference(NOT_IN_POINT))
-        for row in runs.to_dict("records"):
-            if (row["run"], phase, metric) not in values:
+        campaign = self.campaign(experiment)
+        told = [campaign.told(run, phase) for run in runs.run]
+        for metrics, row in zip(told, runs.to_dict("records"), strict=True):
+            if metric not in metrics:
+                keys = runs.columns.difference(NOT_IN_POINT)
                 point = tables.canonical({key: row[key] for key in keys})
                 raise Untold(
                     f"experiment {experiment}, engine {row['engine']}, point {point}, "
                     f"phase {phase}: a run tells no {metric}"
                 )
-        return runs.assign(value=[values[run, phase, metric] for run in runs.run])
+        return runs.assign(value=[metrics[metric] for metrics in told])
 
     def rows(
         self,

@@ -204,7 +204,7 @@ def test_events_that_touch_are_one_box_of_all_their_bytes():
 def test_files_are_written_and_a_second_time_the_same(directories, tmp_path):
     for name in ("one", "two"):
         results = Results.load(directories["smoke"])
-        save(draw(results, ENTRIES["RC-SCALE"], STYLES), "RC-SCALE", tmp_path / name)
+        save(draw(results, ENTRIES["RC-SCALE"], STYLES), "RC-SCALE", tmp_path / name, png=True)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert names == ["RC-SCALE.csv", "RC-SCALE.png", "RC-SCALE.svg"]
     for name in names:

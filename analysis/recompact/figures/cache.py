@@ -105,9 +105,8 @@ def _time_label(results: Results, experiment: str, engine: str) -> str:
     runs = results.planned(experiment, engines=[engine])
     factor = runs.scale_factor.iloc[0]
     label = "time (s)" if factor == 1 else f"time (s); x {factor:g} at the paper's size"
-    values = results.campaign(experiment).values
-    keys = [(run, "run", "turnovers") for run in runs.run]
-    turnovers = [values[key] for key in keys if key in values]
+    told = [results.campaign(experiment).told(run, "run") for run in runs.run]
+    turnovers = [metrics["turnovers"] for metrics in told if "turnovers" in metrics]
     if not any(turnovers):
         return label
     return f"{label}; in all {pd.Series(turnovers).median():.2g} turnovers of level 1"

@@ -55,20 +55,20 @@ def measured(
             "value": frame.value * factor,
         }
     )
-    median = MedianInterval()
-    rows = []
-    for (engine, position), group in runs.groupby(["engine", "x"]):
-        estimate = median(group.value)
-        rows.append(
-            {
-                "source": MEDIAN,
-                "engine": engine,
-                "x": position,
-                "value": estimate.value,
-                "low": estimate.low,
-                "high": estimate.high,
-            }
+    groups = {key: group.value for key, group in runs.groupby(["engine", "x"])}
+    rows = [
+        {
+            "source": MEDIAN,
+            "engine": engine,
+            "x": position,
+            "value": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+        }
+        for (engine, position), estimate in zip(
+            groups, MedianInterval().of_each(list(groups.values())), strict=True
         )
+    ]
     both = pd.concat([runs, pd.DataFrame(rows)], ignore_index=True)
     return _complete(both, panel, series, unit)
 

@@ -254,8 +254,8 @@ def throughput_over_write_ratio(results: Results) -> pd.DataFrame:
     """Eq. 2: throughput of the mixes, and the model from the pure workloads."""
     throughput = results.select(MIX, "throughput_ops_s")
     operations = results.select(MIX, "operations").set_index("run").value
-    values = results.campaign(MIX).values
-    writes = [values.get((run, "run", "latency_write_count"), 0.0) for run in throughput.run]
+    told = [results.campaign(MIX).told(run, "run") for run in throughput.run]
+    writes = [metrics.get("latency_write_count", 0.0) for metrics in told]
     share = np.array(writes) / operations.loc[throughput.run].to_numpy()
     mean_share = pd.Series(share).groupby(throughput.workload).mean()
     throughput = throughput.assign(write_ratio=throughput.workload.map(mean_share).round(3))

@@ -52,14 +52,11 @@ def pipeline_gantt(
 
 def _described(results: Results, experiment: str, spans: pd.DataFrame) -> str:
     """Say how long the compaction took, in how many sub-tasks, and how many of them waited."""
-    values = results.campaign(experiment).values
-    run = spans.run.iloc[0]
+    metrics = results.campaign(experiment).told(spans.run.iloc[0], "run")
     text = f"{spans.subtask.nunique()} sub-tasks in {spans.end_us.max() * MILLISECOND:.3g} ms"
     queues = {"compute": "read_queue_mean", "write": "write_queue_mean"}
     waiting = [
-        f"{values[run, 'run', metric]:.2g} to {stage}"
-        for stage, metric in queues.items()
-        if (run, "run", metric) in values
+        f"{metrics[metric]:.2g} to {stage}" for stage, metric in queues.items() if metric in metrics
     ]
     return f"{text}; waiting on average: {', '.join(waiting)}" if waiting else text
 

@@ -76,17 +76,18 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
 }
 
 
-def save(drawing: Drawing, name: str, out_dir: Path) -> None:
-    """Write ``<name>.png`` (150 dpi), ``<name>.svg`` and ``<name>.csv``, and close the figure."""
+def save(drawing: Drawing, name: str, out_dir: Path, *, png: bool = False) -> None:
+    """Write ``<name>.svg``, ``<name>.csv`` and, if asked, ``<name>.png`` (150 dpi), and close."""
     out_dir.mkdir(parents=True, exist_ok=True)
     figure = drawing.figure
     layout = figure.get_layout_engine()
-    # Laid out once for both files; with the setting on, saving one would lay out the other anew.
+    # Laid out once for all files; with the setting on, saving would lay out the figure anew.
     with theme(), plt.rc_context({"figure.constrained_layout.use": False}):
         if layout is not None:
             layout.execute(figure)
         figure.set_layout_engine(None)
-        figure.savefig(out_dir / f"{name}.png")
+        if png:
+            figure.savefig(out_dir / f"{name}.png")
         figure.savefig(out_dir / f"{name}.svg", metadata={"Date": None})
     plt.close(figure)
     tables.write(drawing.data, out_dir / f"{name}.csv")

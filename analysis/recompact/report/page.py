@@ -373,6 +373,8 @@ def _numbers(data: pd.DataFrame) -> tuple[NumberView, ...]:
     """Put the paper's values of a figure's data beside the measured medians."""
     keys = ["panel", "series", "x", "unit"]
     paper = data.loc[data.source == rows.PAPER, [*keys, "value"]]
+    if paper.empty:
+        return ()
     ours = data.loc[data.source == rows.MEDIAN, [*keys, "engine", "value", "low", "high"]]
     joined = paper.merge(ours, on=keys, how="left", suffixes=("_paper", ""))
     return tuple(
