@@ -11,7 +11,7 @@ import yaml
 from recompact import models, tables
 from recompact.claims import load_claims
 from recompact.declarations import DeclarationError
-from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN
+from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN, bends
 from recompact.figures.declarations import Figures, check_experiments, check_sizes, load_figures
 from recompact.figures.rendering import FUNCTIONS, draw, save
 from recompact.figures.style import stamp_lines
@@ -455,6 +455,13 @@ def test_intervals_are_those_of_the_timeline(drawings):
     assert ratio.max() - ratio.min() == pytest.approx(0.6, abs=0.1)
     rate = curve[curve.panel == "read throughput"].value
     assert rate.median() == pytest.approx(340, rel=0.1)
+
+
+def test_a_curve_keeps_the_ends_of_what_stays_the_same():
+    curve = pd.DataFrame({"x": range(7), "value": [1.0, 1, 1, 2, 3, 3, 3], "series": "files"})
+    data = bends(curve)
+    assert data[["x", "value"]].values.tolist() == [[0, 1], [2, 1], [3, 2], [4, 3], [6, 3]]
+    assert list(data.columns) == DATA_COLUMNS
 
 
 def test_the_axis_tells_how_far_level_1_turned_over(drawings):

@@ -86,6 +86,18 @@ def stated(
     return _complete(frame.assign(source=source), panel, series, unit)
 
 
+def bends(curve: pd.DataFrame) -> pd.DataFrame:
+    """Make rows of a curve in the order of x, without points that lie between two of their value.
+
+    Parameters
+    ----------
+    curve : DataFrame
+        Columns of `DATA_COLUMNS`, and others.
+    """
+    same = (curve.value == curve.value.shift()) & (curve.value == curve.value.shift(-1))
+    return curve[~same].reindex(columns=DATA_COLUMNS)
+
+
 def combine(frames: list[pd.DataFrame]) -> pd.DataFrame:
     """Stack data of several series."""
     return pd.concat([frame.astype(object) for frame in frames], ignore_index=True).astype(

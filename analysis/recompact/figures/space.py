@@ -49,8 +49,7 @@ def space_over_time(
                 one = first.assign(
                     panel=engine, series=name, source="interval", unit="GiB", value=first[name]
                 )
-                one = one.rename(columns={"time_s": "x"})
-                frames.append(one.reindex(columns=rows.DATA_COLUMNS))
+                frames.append(rows.bends(one.rename(columns={"time_s": "x"})))
         axes.stackplot(
             first.time_s,
             *(first[name] for name in present),

@@ -65,9 +65,9 @@ def levels_over_time(
 ) -> rows.Drawing:
     """Draw the sorted runs of the tree and the tables of level 0 over time, a panel per engine.
 
-    The first repetition is drawn. Dashed lines stand at the numbers of tables in level 0 (of
-    universal compaction: of runs) with which a compaction begins, and writes are slowed down or
-    stopped.
+    The first repetition is drawn; timeline.csv has all. Dashed lines stand at the numbers of
+    tables in level 0 (of universal compaction: of runs) with which a compaction begins, and writes
+    are slowed down or stopped.
     """
     (experiment,) = entry.experiments
     timeline = results.rows("timeline", experiment)
@@ -80,6 +80,7 @@ def levels_over_time(
     frames = []
     for axes, engine in zip(panels, engines, strict=True):
         mine = timeline[timeline.engine == engine]
+        mine = mine[mine.repetition == mine.repetition.min()]
         levels = [files_of_levels(text) for text in mine.level_files]
         for place, (label, counts) in enumerate(
             {
@@ -90,10 +91,9 @@ def levels_over_time(
             one = mine.assign(
                 panel=engine, series=label, source="interval", unit="1", x=mine.time_s, value=counts
             )
-            frames.append(one.reindex(columns=rows.DATA_COLUMNS))
-            first = one[one.repetition == one.repetition.min()]
+            frames.append(rows.bends(one))
             colour = style.PALETTE[place]
-            axes.step(first.x, first.value, where="post", color=colour, linewidth=1, label=label)
+            axes.step(one.x, one.value, where="post", color=colour, linewidth=1, label=label)
         for name, label in TRIGGERS.items():
             if name not in options[engine]:
                 continue
