@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ from recompact.figures.style import theme
 from recompact.results import MissingCell, Results
 
 FONT = "DejaVu"
-BODY, SMALL, HEADING = 8, 6.2, 11  # points
-LINE = 1.25
-CLAIMS_OF_A_ROW = 4
+BODY, SMALL, CLAIM, HEADING = 9, 7.5, 5.8, 13  # points
+LINE = 1.35
+CLAIM_WIDTHS = (11, 23, 25, 17)
 MARKS = {
     Verdict.REPRODUCED: "reproduced",
     Verdict.DIRECTION: "direction",
@@ -41,15 +42,20 @@ COMMANDS = {
 class _Document(FPDF):
     """An A4 document in one font that has all letters that we use."""
 
-    def __init__(self) -> None:
+    def __init__(self, made: datetime) -> None:
         super().__init__(format="A4")
         fonts = Path(matplotlib.get_data_path()) / "fonts/ttf"
         self.add_font(FONT, "", fonts / "DejaVuSans.ttf")
         self.add_font(FONT, "B", fonts / "DejaVuSans-Bold.ttf")
         self.set_margins(15, 12)
         self.set_auto_page_break(True, 10)
-        self.set_creation_date(None)  # the same data give the same bytes
+        self.set_creation_date(made)
         self.add_page()
+
+    def heading(self, text: str, size: float = HEADING) -> None:
+        if self.get_y() > self.t_margin:
+            self.ln(size / self.k)
+        self.text_block(text, size, "B")
 
     def text_block(self, text: str, size: float = BODY, style: str = "") -> None:
         self.set_font(FONT, style, size)
@@ -85,17 +91,19 @@ def write_appendix(
     """
     judged = pd.read_csv(published / "claims.csv").set_index("id")
     costs = pd.read_csv(published / "costs.csv")
-    document = _Document()
-    document.text_block("recompact: artifact appendix", HEADING + 3, "B")
+    # The day of the newest run, so that the same data give the same bytes.
+    dates = (date for one in Results.load(published).campaigns for date in one.dates.values())
+    document = _Document(datetime.fromisoformat(max(dates)[:10]).replace(tzinfo=UTC))
+    document.heading("recompact: artifact appendix", HEADING + 3)
     document.text_block(
         f"Five papers on LSM-tree compaction as one artifact: {len(figures)} figures and tables, "
         f"and a computed verdict on each of {len(claims)} claims. Debian 12, two cores, "
         f"no special hardware: devices are emulated. All of it runs in containers and on real "
         f"disks too (docker/README.md, ansible/README.md)."
     )
-    document.text_block("Commands", HEADING, "B")
+    document.heading("Commands")
     document.rows([("command", "does"), *COMMANDS.items()], (30, 70), BODY)
-    document.text_block("Minutes and disk", HEADING, "B")
+    document.heading("Minutes and disk")
     header = ("scale", "host", "runs", "minutes", "disk")
     rows = [
         (
@@ -108,29 +116,36 @@ def write_appendix(
         for row in costs.to_dict("records")
     ]
     document.rows([header, *rows], (10, 60, 10, 10, 10), SMALL)
-    document.text_block("Verdicts", HEADING, "B")
+    document.heading("Verdicts")
     papers = list(dict.fromkeys(claim.paper for claim in claims))
     counts = pd.crosstab(pd.Series({claim.id: claim.paper for claim in claims}), judged.verdict)
     counts = counts.reindex(index=papers, columns=[str(v) for v in Verdict], fill_value=0)
     table = [("paper", *MARKS.values())]
-    table += [(paper, *(str(number) for number in counts.loc[paper])) for paper in papers]
+    counts.loc["all"] = counts.sum()
+    table += [(paper, *(str(number) for number in counts.loc[paper])) for paper in counts.index]
     document.rows(table, (15, *(17,) * len(MARKS)), BODY)
-    document.text_block("Every claim: what we measured, and the paper's value", HEADING, "B")
+    document.add_page()
+    document.heading("Every claim: the paper's value, and ours with its interval")
     told = judged.to_dict("index")
-    cells = [_cell(claim, told[claim.id]) for claim in claims]
-    cells += [""] * (-len(cells) % CLAIMS_OF_A_ROW)
+    cells = [claim_cells(claim, told[claim.id]) for claim in claims]
+    half = -(-len(cells) // 2)
+    cells += [("",) * len(CLAIM_WIDTHS)] * (2 * half - len(cells))
     document.rows(
-        [cells[place : place + CLAIMS_OF_A_ROW] for place in range(0, len(cells), CLAIMS_OF_A_ROW)],
-        (25,) * CLAIMS_OF_A_ROW,
-        SMALL - 1.2,
+        [
+            ("claim", "paper", "ours", "verdict") * 2,
+            *(left + right for left, right in zip(cells[:half], cells[half:], strict=True)),
+        ],
+        CLAIM_WIDTHS * 2,
+        CLAIM,
     )
     document.output(str(out))
 
 
-def _cell(claim: Claim, row: Mapping[Hashable, Any]) -> str:
-    measured = "" if pd.isna(row["measured"]) else f" {row['measured']:.3g}"
-    paper = f" (paper {claim.paper_value.number:g})" if claim.paper_value.number else ""
-    return f"{claim.id} {row['verdict']}{measured}{paper}"
+def claim_cells(claim: Claim, row: Mapping[Hashable, Any]) -> tuple[str, ...]:
+    ours = "" if pd.isna(row["measured"]) else f"{row['measured']:.3g}"
+    if not pd.isna(row["low"]):
+        ours += f" [{row['low']:.3g}, {row['high']:.3g}]"
+    return claim.id, claim.paper_value.text, ours, MARKS[Verdict(row["verdict"])]
 
 
 def write_figures(
