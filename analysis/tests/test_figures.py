@@ -1,6 +1,7 @@
 """Tests of the declared figures, drawn from synthetic runs."""
 
 import json
+import shutil
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -455,6 +456,19 @@ def test_intervals_are_those_of_the_timeline(drawings):
     assert ratio.max() - ratio.min() == pytest.approx(0.6, abs=0.1)
     rate = curve[curve.panel == "read throughput"].value
     assert rate.median() == pytest.approx(340, rel=0.1)
+
+
+def test_hosts_stand_side_by_side_at_the_scale_that_most_of_them_have(directories, tmp_path):
+    for host, scale in (("mine", "smoke"), ("yours", "smoke"), ("yours", "small")):
+        folder = tmp_path / host / scale
+        shutil.copytree(directories[scale], folder)
+        path = folder / "specifications.csv"
+        specifications = tables.read_table(path, tables.SPECIFICATION_COLUMNS)
+        tables.write(specifications.assign(host=host), path)
+    drawing = draw(Results.load(tmp_path), ENTRIES["RC-LIMITS"], STYLES)
+    assert {name.split(": ")[1] for name in drawing.data.x} == {"mine", "yours"}
+    assert drawing.figure.texts[-1].get_text().startswith("smoke scale")
+    plt.close(drawing.figure)
 
 
 def test_a_curve_keeps_the_ends_of_what_stays_the_same():

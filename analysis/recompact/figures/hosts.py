@@ -21,8 +21,8 @@ def hosts_side_by_side(
 ) -> rows.Drawing:
     """Draw each panel's metric as bars, one per host that measured the experiment.
 
-    Of several scales it is the largest. Elsewhere an experiment is taken from one host alone; here
-    hosts are what is compared.
+    Of several scales it is the one of most hosts, or the largest of such. Elsewhere an experiment
+    is taken from one host alone; here hosts are what is compared.
     """
     sweep = sweep_of(entry)
     (experiment,) = entry.experiments
@@ -71,11 +71,12 @@ def hosts_side_by_side(
 
 
 def _hosts(results: Results, experiment: str) -> Iterator[tuple[str, Results]]:
-    """Yield each host that measured an experiment at the largest scale, named with its device."""
+    """Yield each host that measured an experiment at the chosen scale, named with its device."""
     campaigns = [one for one in results.campaigns if experiment in one.dates]
-    largest = max((SCALE_ORDER.index(one.scale) for one in campaigns), default=0)
+    scales = [one.scale for one in campaigns]
+    chosen = max(scales, key=lambda name: (scales.count(name), SCALE_ORDER.index(name)), default="")
     for campaign in campaigns:
-        if SCALE_ORDER.index(campaign.scale) == largest:
+        if campaign.scale == chosen:
             one = Results((campaign,))
             stamp = one.stamp([experiment])
             yield f"{', '.join(stamp.devices)}: {', '.join(stamp.hosts)}", one
