@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -14,6 +15,7 @@ from recompact.claims import load_claims
 from recompact.declarations import DeclarationError
 from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN, bends
 from recompact.figures.declarations import Figures, check_experiments, check_sizes, load_figures
+from recompact.figures.matrix import beyond_noise
 from recompact.figures.rendering import FUNCTIONS, draw, save
 from recompact.figures.style import stamp_lines
 from recompact.figures.tree import join_events
@@ -456,6 +458,14 @@ def test_intervals_are_those_of_the_timeline(drawings):
     assert ratio.max() - ratio.min() == pytest.approx(0.6, abs=0.1)
     rate = curve[curve.panel == "read throughput"].value
     assert rate.median() == pytest.approx(340, rel=0.1)
+
+
+def test_no_colour_of_the_matrix_is_within_the_noise_floor():
+    ratios = pd.Series({"as good": 1.0, "better": 1.3, "within": 1.05, "worse": 0.8, "no": None})
+    colours = beyond_noise(np.log(ratios), 0.1)
+    assert list(colours[["as good", "within"]]) == [0, 0]
+    assert list(colours[["better", "worse"]]) == list(np.log(ratios[["better", "worse"]]))
+    assert pd.isna(colours["no"])
 
 
 def test_hosts_stand_side_by_side_at_the_scale_that_most_of_them_have(directories, tmp_path):

@@ -31,8 +31,9 @@ def engine_matrix(
 ) -> rows.Drawing:
     """Draw a heat map: a row per engine, a column per declared axes, a colour per ratio to UDC.
 
-    Blue is better than UDC and red worse, whichever way the metric goes; what no engine of a row
-    tells is left blank. Cells hold medians.
+    Blue is better than UDC and red worse, whichever way the metric goes; white is what differs by
+    no more than identical runs do, and what an engine does not tell is left blank. Cells hold
+    medians.
     """
     sweep = sweep_of(entry)
     frames, ratios, texts = [], {}, {}
@@ -45,7 +46,9 @@ def engine_matrix(
             raise DeclarationError(f"figures.yaml: {entry.id}: {BASELINE} tells no {axes.label}")
         name = axis_label(axes.label, axes.unit)
         ratio = medians / medians[BASELINE]
-        ratios[name] = np.log(ratio if more_is_better(series.metric) else 1 / ratio)
+        ratio = ratio if more_is_better(series.metric) else 1 / ratio
+        floor = results.noise_floor(series.metric, series.experiment) or 0.0
+        ratios[name] = beyond_noise(np.log(ratio), floor)
         texts[name] = medians.map(_short)
     order = [name for name in styles if any(name in column for column in ratios.values())]
     colours = pd.DataFrame(ratios).reindex(order)
@@ -75,6 +78,11 @@ def engine_matrix(
         label.set_rotation_mode("anchor")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, rows.combine(frames))
+
+
+def beyond_noise(logs: pd.Series[float], floor: float) -> pd.Series[float]:
+    """Take logarithms of ratios to be zero where the noise floor, a relative difference, is."""
+    return logs.where(logs.abs() > np.log1p(floor), 0.0).where(logs.notna())
 
 
 def pareto_fronts(
