@@ -29,6 +29,7 @@ from recompact.plan import Sources
 STATE = ROOT / "build/containers"
 BASE = "localhost/recompact-base:bookworm"
 PANELS = "RC-NOISE"
+USER = 1000  # of containers, where no other is named
 PODMAN = """\
 [containers]
 default_ulimits = [{limits}]
@@ -148,7 +149,7 @@ def test_an_image_is_labelled_with_what_it_was_built_from(runtime: str, image: s
 
 
 def test_an_image_runs_as_a_user_without_rights(runtime: str, image: str) -> None:
-    assert _inspected(runtime, image)["User"] == "1000"
+    assert _inspected(runtime, image)["User"] == str(USER)
 
 
 def test_a_container_has_nothing_but_what_a_run_needs(
@@ -188,12 +189,19 @@ def _measured(root: Path, runtime: str) -> same_bytes.Bytes:
     return same_bytes.read(folder)
 
 
-def test_the_compose_file_runs_smoke(copy: Path, runtime: str) -> None:
+def test_the_compose_file_runs_smoke(copy: Path, runtime: str, tmp_path: Path) -> None:
     compose = Path(sys.executable).with_name("podman-compose")
     if runtime != "podman" or not compose.exists():
         pytest.skip("podman-compose is not installed, or not of this runtime")
     services = yaml.safe_load((copy / "compose.yaml").read_text(encoding="utf-8"))["services"]
     assert "smoke" in services
+    page = copy / "results/smoke/report/index.html"
+    page.unlink(missing_ok=True)
+    # The checkout and the place for databases belong to the user of the container.
+    for folder in (copy / "results", copy / "paper_figures", tmp_path):
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, USER, USER)
     words = [str(compose), "run", "--rm", "smoke", "smoke", "--panels", PANELS]
-    subprocess.run(words, cwd=copy, check=True, stdin=subprocess.DEVNULL)
-    assert (copy / "results/smoke/report/index.html").exists()
+    environment = os.environ | {"RECOMPACT_DATA": str(tmp_path)}
+    subprocess.run(words, cwd=copy, env=environment, check=True, stdin=subprocess.DEVNULL)
+    assert page.stat().st_uid == USER
