@@ -201,7 +201,7 @@ def test_the_compose_file_runs_smoke(copy: Path, runtime: str, tmp_path: Path) -
     for folder in (copy / "results", copy / "paper_figures", tmp_path):
         for path in (folder, *folder.rglob("*")):
             os.chown(path, USER, USER)
-    words = [str(compose), "run", "--rm", "smoke", "smoke", "--panels", PANELS]
+    words = [str(compose), "run", "--build", "--rm", "smoke", "smoke", "--panels", PANELS]
     environment = os.environ | {"RECOMPACT_DATA": str(tmp_path)}
     subprocess.run(words, cwd=copy, env=environment, check=True, stdin=subprocess.DEVNULL)
     assert page.stat().st_uid == USER
