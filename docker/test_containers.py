@@ -198,7 +198,7 @@ def test_the_compose_file_runs_smoke(copy: Path, runtime: str, tmp_path: Path) -
     page = copy / "results/smoke/report/index.html"
     page.unlink(missing_ok=True)
     # The checkout and the place for databases belong to the user of the container.
-    for folder in (copy / "results", copy / "paper_figures", tmp_path):
+    for folder in (copy / "results", tmp_path):
         for path in (folder, *folder.rglob("*")):
             os.chown(path, USER, USER)
     words = [str(compose), "run", "--build", "--rm", "smoke", "smoke", "--panels", PANELS]
