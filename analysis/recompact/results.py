@@ -323,13 +323,14 @@ class Results:
         MissingCell
             If no run is left.
         """
-        asked = (experiment, profiled, tuple(engines or ()), tables.canonical(dict(where or {})))
+        chosen = None if engines is None else tuple(engines)
+        asked = (experiment, profiled, chosen, tables.canonical(dict(where or {})))
         if asked not in self._planned:
             self._planned[asked] = self._plan(experiment, engines, where, profiled)
         return self._planned[asked].copy()
 
     @cached_property
-    def _planned(self) -> dict[tuple[str, bool, tuple[str, ...], str], pd.DataFrame]:
+    def _planned(self) -> dict[tuple[str, bool, tuple[str, ...] | None, str], pd.DataFrame]:
         """What was planned for whom, since each figure and claim asks for the same many times."""
         return {}
 

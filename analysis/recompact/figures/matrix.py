@@ -81,7 +81,7 @@ def engine_matrix(
 
 
 def beyond_noise(logs: pd.Series[float], floor: float) -> pd.Series[float]:
-    """Take logarithms of ratios to be zero where the noise floor, a relative difference, is."""
+    """Set logarithms of ratios to zero that are within the noise floor, a relative difference."""
     return logs.where(logs.abs() > np.log1p(floor), 0.0).where(logs.notna())
 
 
