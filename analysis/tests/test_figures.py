@@ -462,8 +462,10 @@ def test_intervals_are_those_of_the_timeline(drawings):
 
 def test_no_colour_of_the_matrix_is_within_the_noise_floor():
     ratios = pd.Series({"as good": 1.0, "better": 1.3, "within": 1.05, "worse": 0.8, "no": None})
-    colours = beyond_noise(np.log(ratios), 0.1)
+    floors = pd.Series(0.1, ratios.index)
+    colours = beyond_noise(np.log(ratios), floors)
     assert list(colours[["as good", "within"]]) == [0, 0]
+    assert beyond_noise(np.log(ratios), floors * 4)["worse"] == 0
     assert list(colours[["better", "worse"]]) == list(np.log(ratios[["better", "worse"]]))
     assert pd.isna(colours["no"])
 

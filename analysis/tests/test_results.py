@@ -99,6 +99,13 @@ def test_a_missing_cell_is_named(smoke, ask, message):
         ask(smoke)
 
 
+def test_what_was_asked_before_changes_no_answer(smoke):
+    smoke.planned("ldc_fanout").drop(columns="run", inplace=True)  # what is given is the caller's
+    assert "run" in smoke.planned("ldc_fanout")
+    with pytest.raises(MissingCell, match="no run"):
+        smoke.planned("ldc_fanout", engines=[])
+
+
 def test_published_campaigns_are_not_mixed(published):
     results = Results.load(published)
     assert [campaign.scale for campaign in results.campaigns] == ["small", "smoke"]

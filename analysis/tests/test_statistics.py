@@ -50,6 +50,11 @@ def test_interval_is_a_function_of_values_and_seed():
     assert MedianInterval(seed=3)(values) == MedianInterval(seed=3)(values)
 
 
+def test_medians_of_many_samples_are_those_of_each_alone():
+    samples = [[1.0, 2.0, 4.0], [3.0], [2.0, 2.0], [5.0, 1.0, 9.0, 2.0], [7.0, 8.0, 8.0]]
+    assert MedianInterval().of_each(samples) == [MedianInterval()(one) for one in samples]
+
+
 @pytest.mark.parametrize("values", [[], [1.0, math.nan], [math.inf]])
 def test_median_of_nothing_or_of_infinities_is_refused(values):
     with pytest.raises(ValueError, match="finite"):

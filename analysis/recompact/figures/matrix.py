@@ -47,8 +47,11 @@ def engine_matrix(
         name = axis_label(axes.label, axes.unit)
         ratio = medians / medians[BASELINE]
         ratio = ratio if more_is_better(series.metric) else 1 / ratio
-        floor = results.noise_floor(series.metric, series.experiment) or 0.0
-        ratios[name] = beyond_noise(np.log(ratio), floor)
+        floors = {
+            engine: results.noise_floor(series.metric, series.experiment, engine) or 0.0
+            for engine in ratio.index
+        }
+        ratios[name] = beyond_noise(np.log(ratio), pd.Series(floors))
         texts[name] = medians.map(_short)
     order = [name for name in styles if any(name in column for column in ratios.values())]
     colours = pd.DataFrame(ratios).reindex(order)
@@ -80,9 +83,9 @@ def engine_matrix(
     return rows.Drawing(figure, rows.combine(frames))
 
 
-def beyond_noise(logs: pd.Series[float], floor: float) -> pd.Series[float]:
-    """Set logarithms of ratios to zero that are within the noise floor, a relative difference."""
-    return logs.where(logs.abs() > np.log1p(floor), 0.0).where(logs.notna())
+def beyond_noise(logs: pd.Series[float], floors: pd.Series[float]) -> pd.Series[float]:
+    """Set logarithms of ratios to zero that are within their noise floor, a relative difference."""
+    return logs.where(logs.abs() > np.log1p(floors), 0.0).where(logs.notna())
 
 
 def pareto_fronts(
