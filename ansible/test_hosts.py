@@ -23,6 +23,7 @@ import yaml
 from machines import Limits, Machine
 
 import checkout
+import same_bytes
 from recompact import ROOT
 
 STATE = ROOT / "build/hosts"
@@ -63,6 +64,8 @@ class Lab:
         }
         if "lost" in more:
             groups["hdd"]["hosts"]["lost"] = more["lost"]
+        if "emulated1" in more:
+            groups["emulated"] = {"hosts": {"emulated1": more["emulated1"]}}
         path = self.root / "ansible/inventory.yml"
         content = {
             "all": {
@@ -130,6 +133,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         subprocess.run(words, check=True)
     public = key.with_suffix(".pub").read_text(encoding="utf-8").strip()
     root = checkout.whole(tmp_path_factory.mktemp("hosts") / "checkout")
+    same_bytes.repeat(root)
     _commit(root)
     ssd = Machine("ssd1", 11, DISK_BYTES, SSD, STATE)
     hdd = Machine("hdd1", 12, DISK_BYTES, HDD, STATE)
@@ -241,6 +245,16 @@ def test_both_stand_side_by_side_in_the_report(lab: Lab) -> None:
     told = " ".join(data.x)
     assert "ext4 on ssd" in told
     assert "ext4 on hdd" in told
+
+
+def test_a_host_without_a_disk_has_the_bytes_of_this_one(lab: Lab) -> None:
+    settings = {"ansible_host": lab.ssd.address, "recompact_panels": same_bytes.PANELS}
+    played = lab.play("site.yml", "--limit", "emulated1", emulated1=settings)
+    assert played.status == 0, played.said[-5000:]
+    (fetched,) = (lab.root / "build/hosts/emulated1").glob("*-tmpfs/smoke")
+    words = ["./repro", "smoke", "--panels", same_bytes.PANELS]
+    subprocess.run(words, cwd=lab.root, check=True, stdin=subprocess.DEVNULL)
+    same_bytes.compare(same_bytes.read(lab.root / "results/smoke"), same_bytes.read(fetched))
 
 
 def test_undo_puts_everything_back(lab: Lab) -> None:

@@ -28,7 +28,6 @@ from recompact.plan import Sources
 
 STATE = ROOT / "build/containers"
 BASE = "localhost/recompact-base:bookworm"
-PANELS = "RC-NOISE"
 USER = 1000  # of containers, where no other is named
 PODMAN = """\
 [containers]
@@ -120,7 +119,9 @@ def _docker(patch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Copy this checkout as git has it, with the release that it has fetched."""
-    return checkout.whole(tmp_path_factory.mktemp("containers") / "checkout")
+    root = checkout.whole(tmp_path_factory.mktemp("containers") / "checkout")
+    same_bytes.repeat(root)
+    return root
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +182,7 @@ def test_a_smoke_run_in_containers_has_the_bytes_of_a_native_one(runtime: str, c
 
 def _measured(root: Path, runtime: str) -> same_bytes.Bytes:
     """Run smoke in a checkout; give what its tables tell in bytes."""
-    words = ["./repro", "smoke", "--panels", PANELS, "--runtime", runtime]
+    words = ["./repro", "smoke", "--panels", same_bytes.PANELS, "--runtime", runtime]
     subprocess.run(words, cwd=root, check=True, stdin=subprocess.DEVNULL)
     folder = root / "results/smoke"
     hosts = pd.read_csv(folder / "specifications.csv").host
@@ -202,7 +203,8 @@ def test_the_compose_file_runs_smoke(copy: Path, runtime: str, tmp_path: Path) -
     for folder in (copy / "results", tmp_path):
         for path in (folder, *folder.rglob("*")):
             os.chown(path, USER, USER)
-    words = [str(compose), "run", "--build", "--rm", "smoke", "smoke", "--panels", PANELS]
+    words = [str(compose), "run", "--build", "--rm", "smoke"]
+    words += ["smoke", "--panels", same_bytes.PANELS]
     environment = os.environ | {"RECOMPACT_DATA": str(tmp_path)}
     subprocess.run(words, cwd=copy, env=environment, check=True, stdin=subprocess.DEVNULL)
     assert page.stat().st_uid == USER

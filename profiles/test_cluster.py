@@ -26,7 +26,6 @@ from recompact import ROOT
 STATE = ROOT / "build/cluster"
 # Where a job looks for it, too: Snakemake takes Slurm's variables out of its environment.
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
-PANELS = "RC-NOISE"
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "squeue", "scancel", "sinfo")
 QUICK = ("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1")
 
@@ -121,12 +120,13 @@ def _wait_for_the_node() -> None:
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = checkout.whole(tmp_path_factory.mktemp("cluster") / "checkout")
     (root / ".venv").symlink_to(ROOT / ".venv")
+    same_bytes.repeat(root)
     return root
 
 
 def _words(profile: str) -> list[str]:
     snakemake = str(Path(sys.executable).with_name("snakemake"))
-    settings = ["--config", "scale=smoke", f"panels={PANELS}"]
+    settings = ["--config", "scale=smoke", f"panels={same_bytes.PANELS}"]
     quick = ["--slurm-status-command", "squeue", *QUICK] if profile == "slurm" else []
     return [
         snakemake,

@@ -2,50 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import yaml
 
-BYTES = ["write_amplification", "write_amplification_device", "read_amplification"]
-CELL = ["experiment", "engine", "point", "metric"]
+from recompact.statistics import NoiseFloor
+from recompact.tables import NOISE_EXPERIMENTS
 
+PANELS = "RC-NOISE"
+METRICS = ["write_amplification", "write_amplification_device", "read_amplification"]
+CELL = ["experiment", "engine", "metric"]
+# A floor of two repetitions would hide everything, and medians of two are seldom within it.
+REPETITIONS = 6
 
-def _medians(folder: Path) -> pd.Series[float]:
-    """Give the medians over repetitions of what tables tell in bytes, per cell."""
-    experiments = pd.read_csv(folder / "experiments.csv")
-    runs = pd.read_csv(folder / "runs.csv")
-    cells = experiments.merge(runs[runs.metric.isin(BYTES)], on="run")
-    return cells.groupby(CELL).value.median()
-
-
-def _floors(folder: Path) -> pd.Series[float]:
-    """Give the noise floor of each metric, as a share."""
-    noise = pd.read_csv(folder / "noise.csv")
-    return noise[noise.engine_a == "any"].set_index("metric").floor
+# Values of each cell, of identical runs in the order of their repetitions.
+Bytes = Mapping[tuple[str, str, str], list[float]]
 
 
-@dataclass(frozen=True)
-class Bytes:
-    """What the tables of one way to run a scale tell in bytes, and how far they can be trusted."""
-
-    medians: pd.Series[float]
-    floors: pd.Series[float]
+def repeat(root: Path) -> None:
+    """Have the smoke scale of a copied checkout measure what is compared `REPETITIONS` times."""
+    path = root / "workloads/experiments.yaml"
+    declared = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for name in NOISE_EXPERIMENTS:
+        declared["experiments"][name]["repetitions"]["smoke"] = REPETITIONS
+    path.write_text(yaml.safe_dump(declared, sort_keys=False), encoding="utf-8")
 
 
 def read(folder: Path) -> Bytes:
     """Read the tables of a scale; they are overwritten by the next way to run it."""
-    return Bytes(_medians(folder), _floors(folder))
+    experiments = pd.read_csv(folder / "experiments.csv")
+    runs = pd.read_csv(folder / "runs.csv")
+    cells = experiments.merge(runs[runs.metric.isin(METRICS)], on="run")
+    # Copies of an engine are further repetitions of it.
+    assert all(set(json.loads(point)) == {"copy"} for point in cells.point)
+    ordered = cells.sort_values(["repetition", "point"])
+    return {cell: list(group.value) for cell, group in ordered.groupby(CELL)}
 
 
 def compare(one: Bytes, other: Bytes) -> None:
-    """Fail at a cell that one lacks, or in which they differ by more than the noise of either.
+    """Fail at a cell that one lacks, or whose medians differ by more than identical runs do.
 
-    A floor of few pairs is itself uncertain, and both sides have one: the larger counts.
+    The floor of a cell is that of its own runs, each beside the next of the same side.
     """
-    assert len(one.medians) > 0
-    assert list(one.medians.index) == list(other.medians.index)
-    for cell, value in one.medians.items():
-        floor = max(one.floors[cell[-1]], other.floors[cell[-1]])
-        difference = other.medians[cell] / value - 1
+    assert one.keys() == other.keys()
+    assert len(one) > 0
+    for cell in one:
+        sides = (one[cell], other[cell])
+        floor = NoiseFloor()(*([v for side in sides for v in side[k::2]] for k in (0, 1)))
+        difference = np.median(other[cell]) / np.median(one[cell]) - 1
         assert abs(difference) <= floor, f"{cell}: {difference:+.3f}, floor {floor:.3f}"
