@@ -151,7 +151,7 @@ class Figure(Declaration):
     profiled : bool
         Whether it is drawn from the experiments' profiled runs.
     paper_numbers : str
-        What the paper states, in its words.
+        What the paper states, in our words.
     paper_data : PaperData, optional
         The paper's numbers as data.
     look_for : str
