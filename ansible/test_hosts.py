@@ -133,7 +133,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         subprocess.run(words, check=True)
     public = key.with_suffix(".pub").read_text(encoding="utf-8").strip()
     root = checkout.whole(tmp_path_factory.mktemp("hosts") / "checkout")
-    same_bytes.repeat(root)
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     _commit(root)
     ssd = Machine("ssd1", 11, DISK_BYTES, SSD, STATE)
     hdd = Machine("hdd1", 12, DISK_BYTES, HDD, STATE)
@@ -150,7 +150,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 def _commit(root: Path) -> None:
     git = ["git", "-c", "user.name=tests", "-c", "user.email=tests@example.org"]
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "tests"]):
+    for words in (["add", "-A"], ["commit", "-q", "-m", "tests"]):
         subprocess.run([*git, *words], cwd=root, check=True)
 
 
@@ -248,6 +248,8 @@ def test_both_stand_side_by_side_in_the_report(lab: Lab) -> None:
 
 
 def test_a_host_without_a_disk_has_the_bytes_of_this_one(lab: Lab) -> None:
+    same_bytes.repeat(lab.root)
+    _commit(lab.root)
     settings = {"ansible_host": lab.ssd.address, "recompact_panels": same_bytes.PANELS}
     played = lab.play("site.yml", "--limit", "emulated1", emulated1=settings)
     assert played.status == 0, played.said[-5000:]
