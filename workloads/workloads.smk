@@ -64,7 +64,7 @@ rule run:
 use rule run as prepare with:
     output:
         touch(f"{pipeline.FINISHED}/{{run}}"),
-        temp(directory(f"{pipeline.DATABASES}/{{run}}")),
+        temp(f"{pipeline.DATABASES}/{{run}}"),
     wildcard_constraints:
         run=pipeline.prepared(plan),
 

@@ -91,12 +91,20 @@ def pinning(run: Run) -> tuple[str, ...]:
 
 
 def _keep(data: Path, database: Path) -> None:
-    """Copy a database so that it is there as a whole or not at all."""
+    """Archive a database so that it is there as a whole or not at all.
+
+    It may be ten thousand small tables, which most file systems are slow to make and remove.
+    """
     partial = database.with_suffix(".partial")
-    for old in (partial, database):
-        shutil.rmtree(old, ignore_errors=True)
-    shutil.copytree(data, partial)
-    partial.rename(database)
+    database.parent.mkdir(parents=True, exist_ok=True)
+    _tar("-C", data, "-cf", partial, ".")
+    partial.replace(database)
+
+
+def _tar(*words: str | Path) -> None:
+    done = subprocess.run(["tar", *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise MeasureError(f"prepared database: {done.stderr.strip()[-300:]}")
 
 
 def measure(
@@ -122,7 +130,7 @@ def measure(
         Receives the result; run.json comes last. Beside it lie the runs that tell the speed of
         a balanced device.
     database : Path
-        Receives the database of a run that keeps it.
+        Receives the database of a run that keeps it, as an archive.
     prefix : tuple of str
         Words before the driver: a profiler.
 
@@ -134,11 +142,16 @@ def measure(
         If a run that tells the speed of the device is missing.
     """
     data = data_root() / f"recompact-{run.id}"
+    base = data.with_suffix(".base")
     runtimes.remove(run)  # left by a run that was killed
-    shutil.rmtree(data, ignore_errors=True)
+    for folder in (data, base):
+        shutil.rmtree(folder, ignore_errors=True)
     if check_existing(run_directory, run) and (database.exists() or not run.keeps_database):
         return
     content = specification(run, run_directory.parent) | {"commit": commit(root)}
+    start = content.get("start_from")
+    if start is not None:
+        content["start_from"] = start | {"database": str(base)}
     shutil.rmtree(run_directory, ignore_errors=True)
     run_directory.mkdir(parents=True)
     path = run_directory / "specification.json"
@@ -162,6 +175,9 @@ def measure(
         str(data_root() / "recompact.lock"),
     ]
     try:
+        if start is not None:
+            base.mkdir()
+            _tar("-C", base, "-xf", root / start["database"])
         status = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, check=False).returncode
         if status != 0:
             (run_directory / "run.json").unlink(missing_ok=True)
@@ -171,4 +187,5 @@ def measure(
             _keep(data, database)
     finally:
         runtimes.remove(run)
-        shutil.rmtree(data, ignore_errors=True)
+        for folder in (data, base):
+            shutil.rmtree(folder, ignore_errors=True)

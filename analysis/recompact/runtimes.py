@@ -68,7 +68,7 @@ def words(run: Run, driver: Path, root: Path, data: Path, raw: Path) -> tuple[st
     driver : Path
         The driver as it was built here, or a file that names the image with it.
     root : Path
-        The checkout, from which traces and databases are named.
+        The checkout, from which traces are named.
     data : Path
         Where databases live while they are measured: on the device under test.
     raw : Path
@@ -82,8 +82,8 @@ def words(run: Run, driver: Path, root: Path, data: Path, raw: Path) -> tuple[st
     if run.runtime == NATIVE:
         return ()
     volumes = [f"{folder}:{folder}" for folder in (data, raw)]
-    read_only = [root / name for name in ("build/traces", "build/databases")]
-    volumes += [f"{folder}:{folder}:ro" for folder in read_only if folder.is_dir()]
+    traces = root / "build/traces"
+    volumes += [f"{traces}:{traces}:ro"] if traces.is_dir() else []
     return (
         *(run.runtime, "run", "--rm", "--name", container(run)),
         *("--network", "none", "--read-only", "--cap-drop", "ALL"),

@@ -89,13 +89,33 @@ def test_a_broken_record_is_named(tmp_path: Path) -> None:
         measure.check_existing(broken, RUN)
 
 
-def test_a_database_that_is_to_be_kept_is_kept(tmp_path: Path) -> None:
-    keeping = Run(RUN.id, RUN.spec, RUN.engine, RUN.trace_ids, keeps_database=True)
-    driver = _driver(
-        tmp_path, f'touch "$6/CURRENT"; echo \'{{"run": "{RUN.id}"}}\' > "$4/run.json"'
-    )
-    _measure(tmp_path, driver, keeping)
-    assert (tmp_path / "database/CURRENT").exists()
+KEEPING = Run(RUN.id, RUN.spec, RUN.engine, RUN.trace_ids, keeps_database=True)
+STARTING = Run(
+    id="fedcba9876543210",
+    spec={"run": "fedcba9876543210", "start_from": {"run": RUN.id, "database": "database"}},
+    engine="leveldb",
+    trace_ids=(),
+    start_from=RUN.id,
+)
+READING = f"""\
+from=$(sed -n 's/.*"database": "\\(.*\\)".*/\\1/p' "$2")
+test "$(cat "$from/CURRENT")" = tree
+echo '{{"run": "{STARTING.id}"}}' > "$4/run.json"
+"""
+
+
+def test_a_run_starts_from_the_database_that_another_kept(tmp_path: Path, data: Path) -> None:
+    keeping = f'echo tree > "$6/CURRENT"; echo \'{{"run": "{RUN.id}"}}\' > "$4/run.json"'
+    _measure(tmp_path, _driver(tmp_path, keeping), KEEPING)
+    _measure(tmp_path, _driver(tmp_path, READING), STARTING)
+    assert measure.check_existing(tmp_path / "raw" / STARTING.id, STARTING)
+    assert list(data.glob("recompact-*")) == []
+
+
+def test_a_database_that_cannot_be_read_is_named(tmp_path: Path, data: Path) -> None:
+    with pytest.raises(measure.MeasureError, match=f"{tmp_path / 'database'}: Cannot open"):
+        _measure(tmp_path, _driver(tmp_path, "exit 0"), STARTING)
+    assert list(data.glob("recompact-*")) == []
 
 
 TELLING = ("1" * 16, "2" * 16, "3" * 16)
