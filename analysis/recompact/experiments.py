@@ -306,6 +306,7 @@ class Experiment(Declaration):
     title: str
     paper: str
     engines: tuple[str, ...] = Field(min_length=1)
+    thin_engines: tuple[str, ...] = ()  # those of a thin sweep; all unless said
     device: str
     any_disk: bool = False  # of a host with a real disk, whatever its kind
     direct_io: bool = True  # of engines that have it
@@ -555,9 +556,10 @@ class Declarations:
         for name, experiment in self.experiments.items():
             for engine in experiment.engines:
                 self._check(name, "engines", engine, self.compared, "engines/engines.yaml")
-            for engine in experiment.keep_events:
-                own = dict.fromkeys(experiment.engines)
-                self._check(name, "keep_events", engine, own, "its engines")
+            own = dict.fromkeys(experiment.engines)
+            for key in ("thin_engines", "keep_events"):
+                for engine in getattr(experiment, key):
+                    self._check(name, key, engine, own, "its engines")
             self._check(name, "device", experiment.device, self.devices, "workloads/devices.yaml")
             for scale_name, scale in self.scales.items():
                 if experiment.size not in scale.factor:

@@ -292,10 +292,13 @@ class _Planner:
             self.plan.absent[name] = "; ".join(absent)
 
     def _why_not(self, experiment: Experiment, engine: str, point: Point) -> str | None:
-        """Tell why an engine is left out: disk, build or a size that it would not take."""
+        """Tell why an engine is left out: disk, scale, build or a size that it would not take."""
         reason = self._why_no_disk(experiment)
         if reason is not None:
             return reason
+        thin = experiment.thin_engines if self.plan.scale_entry.sweep == "thin" else ()
+        if thin and engine not in thin:
+            return "at larger scales only"
         built = self.declarations.engine_of(engine)
         if built in self.unavailable:
             return self.unavailable[built]

@@ -109,6 +109,12 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
             "engines: [levelbd, ldc, ldc_release, ",
             "ldc_latency.engines: 'levelbd'",
         ),
+        (
+            "experiments",
+            "thin_engines: [two_phase, dlsm]",
+            "thin_engines: [two_phase, ldc]",
+            "dlsm_zipfian.thin_engines: 'ldc'",
+        ),
         ("experiments", "device: pcie_ssd", "device: floppy", "ldc_latency.device: 'floppy'"),
         ("experiments", "workload: RWB", "workload: RWX", "phases.run.workload: 'RWX'"),
         ("experiments", "{from: fanout}", "{from: fan}", "ldc_fanout: takes a value from 'fan'"),
@@ -218,30 +224,29 @@ STREAMS = """\
   streams:
     title: Reads beside updates
     paper: LDC
-    sized_as: LDC latency
     engines: [leveldb]
     device: memory
     key_order: ordered
-    timeline_interval_ms: 12800
-    scaled_options: {level_base_bytes: 1048576000}
+    timeline_interval_ms: 25600
+    scaled_options: {level_base_bytes: 2097152000}
     prepare:
-      - {name: load, workload: LOAD, operations: 1280000}
+      - {name: load, workload: LOAD, operations: 2560000}
     phases:
-      - {name: pause, kind: wait, seconds: 64}
+      - {name: pause, kind: wait, seconds: 128}
       - name: run
         workload: LATEST-RANGEHOT
-        operations: 12800000
-        keys: 1280000
-        duration_s: 320
+        operations: 25600000
+        keys: 2560000
+        duration_s: 640
         beside:
           - name: writer
             workload: WO
-            operations: 320000
-            keys: 1280000
+            operations: 640000
+            keys: 2560000
             value_bytes: 1008
             pace: {kind: open, rate_ops_s: 1000}
-      - {name: range, workload: LATEST-KEYRANGE, operations: 1280, keys: 1280000}
-      - {name: ranges, workload: DLSM-RANGES, operations: 1280, scan_records: 1280}
+      - {name: range, workload: LATEST-KEYRANGE, operations: 2560, keys: 2560000}
+      - {name: ranges, workload: DLSM-RANGES, operations: 2560, scan_records: 2560}
 """
 
 
@@ -256,7 +261,7 @@ def _with_streams(folder: Path, old: str = "", new: str = "") -> Path:
 
 def test_streams_beside_a_phase_are_planned(tmp_path: Path) -> None:
     plan = make(Declarations(_with_streams(tmp_path)), "smoke", ["streams"])
-    assert plan.scale_entry.factor["LDC latency"] == 128
+    assert plan.scale_entry.factor["LDC"] == 256
     (entry,) = plan.points
     run = plan.runs[entry["run"]]
     assert run.spec["key_order"] == "ordered"
@@ -289,6 +294,16 @@ def test_streams_beside_a_phase_are_planned(tmp_path: Path) -> None:
     assert by_path[ranges["trace"]].workload["scan_length"] == length
 
 
+def test_a_thin_sweep_may_have_fewer_engines_and_says_so(tmp_path: Path) -> None:
+    engines = "engines: [leveldb, ldc]\n    thin_engines: [ldc]"
+    declarations = Declarations(_with_streams(tmp_path, "engines: [leveldb]", engines))
+    smoke, small = (make(declarations, scale, ["streams"]) for scale in ("smoke", "small"))
+    assert {point["engine"] for point in smoke.points} == {"ldc"}
+    assert smoke.thinning["streams"] == "left out: leveldb: at larger scales only"
+    assert {point["engine"] for point in small.points} == {"leveldb", "ldc"}
+    assert not small.thinning and not small.absent
+
+
 def test_recent_updates_are_of_all_keys_unless_the_workload_has_a_range(tmp_path: Path) -> None:
     root = _with_streams(tmp_path, "LATEST-RANGEHOT", "LATEST-ZIPFIAN")
     plan = make(Declarations(root), "smoke", ["streams"])
@@ -313,15 +328,15 @@ def test_a_run_has_one_range_of_recent_updates(tmp_path: Path) -> None:
         ("workload: WO", "workload: WOO", "phases.run.beside.writer.workload: 'WOO'"),
         ("name: writer", "name: run", "two streams have one name: run, run"),
         ("            workload: WO\n", "", "beside: writer needs workload and operations"),
-        ("duration_s: 320", "duration_s: 0", "phases.1.duration_s"),
+        ("duration_s: 640", "duration_s: 0", "phases.1.duration_s"),
         (
-            "duration_s: 320",
+            "duration_s: 640",
             "warmup_operations: 5",
             "warmup_operations does not go with duration_s or beside",
         ),
         (
-            "operations: 1280000}",
-            "operations: 1280000, duration_s: 9}",
+            "operations: 2560000}",
+            "operations: 2560000, duration_s: 9}",
             "prepare: load has duration_s or beside",
         ),
         (
@@ -329,8 +344,8 @@ def test_a_run_has_one_range_of_recent_updates(tmp_path: Path) -> None:
             "key_order: hashed",
             "phases.run.workload: LATEST-RANGEHOT reads a range of keys",
         ),
-        ("operations: 320000", "operations: {from: rate}", "takes a value from 'rate'"),
-        ("seconds: 64", "seconds: 64, duration_s: 3", "duration_s goes with kind replay"),
+        ("operations: 640000", "operations: {from: rate}", "takes a value from 'rate'"),
+        ("seconds: 128", "seconds: 128, duration_s: 3", "duration_s goes with kind replay"),
     ],
 )
 def test_a_wrong_stream_is_told_by_file_and_key(
