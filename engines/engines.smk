@@ -42,7 +42,8 @@ rule build_engine:
     log:
         "build/logs/build_{engine}.log",
     priority: FIRST
-    threads: workflow.cores
+    resources:
+        building=1,  # each compiles on all processors and finds what was compiled for another
     shell:
         "python -m recompact.step build --engine {wildcards.engine}"
         " > {log} 2>&1 || (cat {log} >&2; exit 1)"
