@@ -42,8 +42,7 @@ rule build_engine:
     log:
         "build/logs/build_{engine}.log",
     priority: FIRST
-    resources:
-        building=1,  # each compiles on all processors and finds what was compiled for another
+    threads: workflow.cores
     shell:
         "python -m recompact.step build --engine {wildcards.engine}"
         " > {log} 2>&1 || (cat {log} >&2; exit 1)"
