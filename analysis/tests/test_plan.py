@@ -224,6 +224,7 @@ STREAMS = """\
   streams:
     title: Reads beside updates
     paper: LDC
+    sized_as: LWC
     engines: [leveldb]
     device: memory
     key_order: ordered
@@ -261,7 +262,7 @@ def _with_streams(folder: Path, old: str = "", new: str = "") -> Path:
 
 def test_streams_beside_a_phase_are_planned(tmp_path: Path) -> None:
     plan = make(Declarations(_with_streams(tmp_path)), "smoke", ["streams"])
-    assert plan.scale_entry.factor["LDC"] == 256
+    assert plan.scale_entry.factor["LWC"] == 256
     (entry,) = plan.points
     run = plan.runs[entry["run"]]
     assert run.spec["key_order"] == "ordered"
@@ -404,9 +405,10 @@ def test_an_engine_is_left_out_where_it_would_not_take_a_size() -> None:
     engines = {point["engine"] for point in plan.points}
     assert "rocksdb_leveled_defaults" in engines
     assert "rocksdb_leveled_8mb_tables" not in engines
+    memtable = 4 * 2**20 // plan.scale_entry.factor["LDC"]
     assert plan.thinning["ldc_workloads"].endswith(
         "rocksdb_leveled_8mb_tables, rocksdb_universal_8mb_tables: "
-        "write_buffer_size 16384, of which the least is 65536"
+        f"write_buffer_size {memtable}, of which the least is 65536"
     )
 
 
