@@ -1,6 +1,7 @@
 # Traces, written once by YCSB, and the runs that replay them.
 
 TRACE_WRITER = "workloads/ycsb/target/recompact-ycsb.jar"
+SHARED_CLASSES = "workloads/ycsb/target/recompact-ycsb.jsa"
 
 
 wildcard_constraints:
@@ -20,9 +21,25 @@ rule build_trace_writer:
         "python -m recompact.step trace-writer > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
 
-rule write_trace:
+# Java takes an archive only for the very jar it was made of, by its time, which
+# Snakemake sets when the jar is built; so this is no part of that.
+rule share_classes:
     input:
         TRACE_WRITER,
+    output:
+        SHARED_CLASSES,
+    log:
+        "build/logs/share_classes.log",
+    priority: FIRST
+    shell:
+        "python -m recompact.step share-classes --jar {input} > {log} 2>&1"
+        " || (cat {log} >&2; exit 1)"
+
+
+rule write_trace:
+    input:
+        jar=TRACE_WRITER,
+        classes=ancient(SHARED_CLASSES),
     output:
         "build/traces/{trace}.trace",
     log:
@@ -30,7 +47,7 @@ rule write_trace:
     priority: FIRST  # a run whose trace is late would lose its place among the others
     shell:
         "python -m recompact.step trace --trace {wildcards.trace}"
-        " --jar {input} --out {output} > {log} 2>&1 || (cat {log} >&2; exit 1)"
+        " --jar {input.jar} --out {output} > {log} 2>&1 || (cat {log} >&2; exit 1)"
 
 
 # A run's name is the hash of all that it depends on. Its result lies under that

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from recompact import traces
 from recompact.experiments import Declarations
 from recompact.plan import Sources
 from recompact.shell import run
@@ -114,4 +113,3 @@ def build_bench(root: Path, tree: Path, folder: Path) -> None:
 def build_trace_writer(root: Path) -> None:
     """Build the trace writer with Maven; its tests run with `./repro test`."""
     run(["mvn", "--batch-mode", "--quiet", "-DskipTests", "-f", root / YCSB / "pom.xml", "package"])
-    traces.share_classes(root / YCSB / "target/recompact-ycsb.jar")

@@ -51,6 +51,12 @@ def _build_trace_writer(_: argparse.Namespace) -> None:
     build.build_trace_writer(ROOT)
 
 
+def _share_classes(words: argparse.Namespace) -> None:
+    from recompact import traces
+
+    traces.share_classes(Path(words.jar))
+
+
 def _write_trace(words: argparse.Namespace) -> None:
     from recompact import traces
 
@@ -116,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     add("build", _build, "--engine")
     add("image", _build_image, "--runtime", "--tag", "--out")
     add("trace-writer", _build_trace_writer)
+    add("share-classes", _share_classes, "--jar")
     add("trace", _write_trace, "--trace", "--jar", "--out")
     add("run", _measure, "--run", "--driver", "--raw")
     add("tables", _tables, "--plan", "--out")

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.pipeline
 ENGINES = ("leveldb", "pristine")
 BUILT = [
     *(f"build/engines/{engine}/driver/recompact_driver" for engine in ENGINES),
-    "workloads/ycsb/target/recompact-ycsb.jar",
+    "workloads/ycsb/target/recompact-ycsb.jsa",
 ]
 SHARED = ("build/engines", "build/trees", "build/upstream", "workloads/ycsb/target")
 TABLES = ("experiments.csv", "runs.csv", "noise.csv", "claims.csv")
@@ -113,6 +113,14 @@ def _records(root: Path) -> dict[str, tuple[bytes, int]]:
 
 def _tables(root: Path) -> dict[str, bytes]:
     return {name: (root / "results/smoke" / name).read_bytes() for name in TABLES}
+
+
+def test_java_takes_the_classes_that_were_archived_for_it(shared_builds: None) -> None:
+    jar = "workloads/ycsb/target/recompact-ycsb.jar"
+    java = ["java", "-Xshare:on", f"-XX:SharedArchiveFile={Path(jar).with_suffix('.jsa')}"]
+    words = [*java, "-jar", jar, "--help"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "Usage: recompact-ycsb" in done.stdout + done.stderr, done.stdout
 
 
 def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_tables(

@@ -119,7 +119,7 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
         ("experiments", "workload: RWB", "workload: RWX", "phases.run.workload: 'RWX'"),
         ("experiments", "{from: fanout}", "{from: fan}", "ldc_fanout: takes a value from 'fan'"),
         ("experiments", "num_levels: 14", "levels: 14", "ldc_fanout.options.levels"),
-        ("scales", "factor: {LDC: 512, ", "factor: {", "has no entry LDC, which experiment"),
+        ("scales", "factor: {LDC: 256, ", "factor: {", "has no entry LDC, which experiment"),
         ("workloads", "mix: {update: 1.0}", "mix: {update: 0.9}", "workloads.WO: .*sum to 0.9"),
         ("workloads", "mix: {update: 1.0}", "mix: {updates: 1.0}", "workloads.WO.mix.updates"),
         ("workloads", "value_bytes: 1024", "bytes: 1024", "workloads.WO.bytes"),
