@@ -536,7 +536,7 @@ class Campaign:
             phases = [inserts, self._settle(inserts)]
             yield "pcp_overhead", point, engine, "memory", phases
             yield "pcp_alone_overhead", point, engine, "memory", self._alone(inserts)
-        for kind, engine, threads in itertools.product(devices, ("leveldb", "scp", "pcp"), (1, 2)):
+        for kind, engine, threads in itertools.product(devices, ("scp", "pcp"), (1, 2)):
             device = f"{devices[kind]}_balanced"
             inserts = self._pcp_phase({"threads": threads}, engine, device)
             alone = self._alone(inserts)

@@ -113,6 +113,10 @@ class DeviceEnv : public leveldb::EnvWrapper {
     reads_take_time_.store(reads_take_time);
   }
 
+  // From now on no request holds a thread up, and the device is as busy as it
+  // would be: for what a run does after its measurement.
+  void StopWaiting() { clock_.StopSleeping(); }
+
   DeviceCounters Counters();
   uint64_t read_bytes() const { return read_bytes_.load(); }
   uint64_t write_bytes() const { return write_bytes_.load(); }

@@ -128,6 +128,16 @@ TEST_F(DeviceEnvTest, ReadsThatTakeNoTimeAreCountedAndLeaveTheDeviceIdle) {
   EXPECT_EQ(Took([&] { Read(file.get(), 10000, 4000); }), 10 * kMs + 40000);
 }
 
+TEST_F(DeviceEnvTest, WhenWaitingStopsTheDeviceIsAsBusyAndNobodyWaits) {
+  NewEnv(SimpleHdd());
+  auto file = Open("a", 100000);
+  EXPECT_EQ(Took([&] { Read(file.get(), 50000, 4000); }), 10 * kMs + 40000);
+  env_->StopWaiting();
+  EXPECT_EQ(Took([&] { Read(file.get(), 10000, 4000); }), 0);
+  EXPECT_EQ(env_->Counters().read_bytes, 8000u);
+  EXPECT_EQ(env_->Counters().busy_us, 2 * (10 * kMs + 40000) / 1000u);
+}
+
 TEST_F(DeviceEnvTest, SequentialFilesAreStreams) {
   NewEnv(SimpleHdd());
   WriteText(directory_.File("log"), std::string(8000, 'x'));

@@ -85,6 +85,8 @@ Status Run::Perform() {
   }
   if (!status.ok()) return status;
   result_.wall_s = (NowNs() - start_ns) * 1e-9;
+  // What is still owed counts, and its time interests nobody.
+  env_->StopWaiting();
   WaitIdle();
   result_.counters = Difference(counters_at_open_, counters_->Take());
   // The engine ends its event log; the record, which says that all is there,

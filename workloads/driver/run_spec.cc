@@ -38,9 +38,13 @@ Status ReadEngine(const Json& value, const std::string& where, RunSpec* spec) {
   return engine.Finish();
 }
 
-void ReadSsd(JsonObject* object, DeviceParameters* device) {
+void ReadBandwidths(JsonObject* object, DeviceParameters* device) {
   object->TakePositive("read_bandwidth_mb_s", &device->read_bandwidth_mb_s);
   object->TakePositive("write_bandwidth_mb_s", &device->write_bandwidth_mb_s);
+}
+
+void ReadSsd(JsonObject* object, DeviceParameters* device) {
+  ReadBandwidths(object, device);
   object->TakeNotNegative("read_latency_us", &device->read_latency_us);
   object->TakeNotNegative("write_latency_us", &device->write_latency_us);
   object->Take("channels", 1, &device->channels);
@@ -48,16 +52,14 @@ void ReadSsd(JsonObject* object, DeviceParameters* device) {
 }
 
 void ReadThrottled(JsonObject* object, DeviceParameters* device) {
-  object->TakePositive("read_bandwidth_mb_s", &device->read_bandwidth_mb_s);
-  object->TakePositive("write_bandwidth_mb_s", &device->write_bandwidth_mb_s);
+  ReadBandwidths(object, device);
   object->TakePositive("read_iops", &device->read_iops);
   object->TakePositive("write_iops", &device->write_iops);
   object->TakePositive("slice_ms", &device->slice_ms);
 }
 
 void ReadHdd(JsonObject* object, DeviceParameters* device) {
-  object->TakePositive("read_bandwidth_mb_s", &device->read_bandwidth_mb_s);
-  object->TakePositive("write_bandwidth_mb_s", &device->write_bandwidth_mb_s);
+  ReadBandwidths(object, device);
   object->TakeNotNegative("read_seek_ms", &device->read_seek_ms);
   object->TakeNotNegative("write_seek_ms", &device->write_seek_ms);
   object->TakePositive("rotation_rpm", &device->rotation_rpm);

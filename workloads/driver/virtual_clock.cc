@@ -54,7 +54,7 @@ int64_t VirtualClock::NowNs() { return clock_->NowNs() - Lag(); }
 
 void VirtualClock::WaitUntilNs(int64_t completion_ns) {
   int64_t now_ns = clock_->NowNs();
-  if (completion_ns > now_ns) {
+  if (completion_ns > now_ns && sleeps_.load(std::memory_order_relaxed)) {
     clock_->SleepUntilNs(completion_ns);
     now_ns = clock_->NowNs();
   }

@@ -42,6 +42,9 @@ class VirtualClock {
   // Lets the calling thread go on when its virtual time is "completion_ns".
   void WaitUntilNs(int64_t completion_ns);
 
+  // From now on no thread sleeps: virtual time runs ahead of real time instead.
+  void StopSleeping() { sleeps_.store(false); }
+
   // Since the last call, over all threads.
   int64_t TakeMaxLagNs() { return max_lag_ns_.exchange(0); }
   // Since the beginning, over all threads.
@@ -52,6 +55,7 @@ class VirtualClock {
 
   Clock* const clock_;
   const uint64_t id_;
+  std::atomic<bool> sleeps_{true};
   std::atomic<int64_t> max_lag_ns_{0};
   std::atomic<int64_t> lost_ns_{0};
 };

@@ -54,6 +54,22 @@ TEST(VirtualClockTest, LosesWhatIsTooMuchToPayBack) {
   EXPECT_EQ(clock.NowNs(), real.NowNs() - VirtualClock::kMaxLagNs);
 }
 
+TEST(VirtualClockTest, RunsAheadOnceNobodySleeps) {
+  FakeClock real;
+  VirtualClock clock(&real);
+  const int64_t start_ns = real.NowNs();
+  clock.StopSleeping();
+  clock.WaitUntilNs(start_ns + 10000);
+  EXPECT_EQ(clock.NowNs(), start_ns + 10000);
+  real.Advance(500);
+  clock.WaitUntilNs(clock.NowNs() + 10000);
+  EXPECT_EQ(clock.NowNs(), start_ns + 20500);
+  EXPECT_EQ(real.NowNs(), start_ns + 500);
+  EXPECT_EQ(real.sleeps(), 0);
+  EXPECT_EQ(clock.lost_ns(), 0);
+  EXPECT_EQ(clock.TakeMaxLagNs(), 0);
+}
+
 TEST(VirtualClockTest, EachThreadHasItsOwnLag) {
   FakeClock real;
   real.set_oversleep_ns(1000);

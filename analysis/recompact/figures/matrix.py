@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.colors import TwoSlopeNorm
+from matplotlib.lines import Line2D
 
 from recompact.declarations import DeclarationError
 from recompact.figures import data as rows
@@ -98,7 +99,7 @@ def pareto_fronts(
     """
     sweep = sweep_of(entry)
     figure, panels = style.new_grid(len(sweep.axes), PANELS_OF_A_ROW)
-    frames = []
+    frames, drawn = [], {}
     for axes, declared in zip(panels, sweep.axes, strict=True):
         pair = [_ratios(results, declared, series) for series in declared.series]
         frames += pair
@@ -120,7 +121,9 @@ def pareto_fronts(
                 markeredgewidth=1.2 if name in front else 0.5,
                 elinewidth=0.8,
                 linewidth=0,
-                label=look.label,
+            )
+            drawn[name] = Line2D(
+                [], [], color=look.colour, marker=look.marker, linewidth=0, label=look.label
             )
         on_front = sorted(front, key=lambda name: x.value[name])
         axes.plot(
@@ -138,8 +141,7 @@ def pareto_fronts(
         axes.axvline(1, color=style.MODEL_COLOUR, linewidth=0.5)
         for axis in (axes.xaxis, axes.yaxis):
             style.plain_log_ticks(axis)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper")
+    figure.legend(handles=list(drawn.values()), loc="outside right upper")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, rows.combine(frames))
 
@@ -184,7 +186,7 @@ def _measured(results: Results, axes: Axes, series: Series) -> pd.DataFrame:
 
 def _ratio_label(series: Series) -> str:
     better = "more" if more_is_better(series.metric) else "less"
-    return f"{series.label} over UDC's ({better} is better)"
+    return f"{series.label} over UDC's\n({better} is better)"
 
 
 def _ratios(results: Results, axes: Axes, series: Series) -> pd.DataFrame:

@@ -143,7 +143,15 @@ def _events(axes: matplotlib.axes.Axes, boxes: pd.DataFrame) -> None:
         for level in boxes.level[boxes.type == kind].unique():
             some = (boxes.type == kind) & (boxes.level == level)
             spans = list(zip(boxes.start_s[some], lengths[some], strict=True))
-            axes.broken_barh(spans, (level - 0.85, 0.7), facecolors=colour, alpha=0.55, linewidth=0)
+            # As dots: thousands of boxes would be most of the page's bytes.
+            axes.broken_barh(
+                spans,
+                (level - 0.85, 0.7),
+                facecolors=colour,
+                alpha=0.55,
+                linewidth=0,
+                rasterized=True,
+            )
 
 
 def _beside(axes: matplotlib.axes.Axes, timeline: pd.DataFrame) -> None:
