@@ -45,7 +45,7 @@ def tree_over_time(
     The grey band of a lane is as wide as the level has tables, on a logarithmic scale. An event
     is a box from the lane above to the one that receives its bytes, as long as it took; a memtable
     comes from above level 0. Events that no gap parts are one box. Below lie bytes that are in no
-    level.
+    level. Bands and boxes are drawn as dots, or they would be most of the page's bytes.
     """
     (experiment,) = entry.experiments
     events = results.rows("events", experiment)
@@ -104,7 +104,13 @@ def _levels(axes: matplotlib.axes.Axes, timeline: pd.DataFrame, deepest: int) ->
     for level in range(deepest):
         half = FILES_HEIGHT * np.log1p(padded[:, level]) / most
         axes.fill_between(
-            told.time_s, level - half, level + half, color="#c9ced4", linewidth=0, step="pre"
+            told.time_s,
+            level - half,
+            level + half,
+            color="#c9ced4",
+            linewidth=0,
+            step="pre",
+            rasterized=True,
         )
     axes.set_ylim(deepest - 0.5, -1.2)
     axes.set_yticks(range(deepest), [f"L{level}" for level in range(deepest)], fontsize=6.5)
@@ -143,7 +149,6 @@ def _events(axes: matplotlib.axes.Axes, boxes: pd.DataFrame) -> None:
         for level in boxes.level[boxes.type == kind].unique():
             some = (boxes.type == kind) & (boxes.level == level)
             spans = list(zip(boxes.start_s[some], lengths[some], strict=True))
-            # As dots: thousands of boxes would be most of the page's bytes.
             axes.broken_barh(
                 spans,
                 (level - 0.85, 0.7),
@@ -161,7 +166,13 @@ def _beside(axes: matplotlib.axes.Axes, timeline: pd.DataFrame) -> None:
             continue
         value = timeline[column].fillna(0) * timeline.scale_factor / MEBIBYTE
         axes.fill_between(
-            timeline.time_s, bottom, bottom + value, color=colour, label=label, linewidth=0
+            timeline.time_s,
+            bottom,
+            bottom + value,
+            color=colour,
+            label=label,
+            linewidth=0,
+            rasterized=True,
         )
         bottom = bottom + value
     axes.set_ylabel("MiB", fontsize=7)
