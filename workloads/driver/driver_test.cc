@@ -206,7 +206,8 @@ TEST_F(DriverTest, CarriesOutEveryPhase) {
 
 TEST_F(DriverTest, WritesLatenciesAndTimeline) {
   spec_["phases"] = {ReplayPhase("load", LoadTrace()),
-                     ReplayPhase("mixed", MixedTrace())};
+                     ReplayPhase("mixed", MixedTrace()),
+                     OtherPhase("settle", "wait_idle")};
   ASSERT_EQ(Run(), 0) << stderr_;
   EXPECT_EQ(std::filesystem::file_size(out_ + "/latency.load.f32"),
             kKeys * sizeof(float));
@@ -235,7 +236,7 @@ TEST_F(DriverTest, WritesLatenciesAndTimeline) {
       "frozen_bytes,slice_bytes,pinned_bytes,pending_bytes,"
       "obsolete_bytes,device_read_bytes,device_write_bytes,"
       "device_queue_us,cache_invalidated_blocks,buffer_bytes,level_files");
-  std::map<std::string, long> operations, written;
+  std::map<std::string, long> operations, written, live;
   while (std::getline(timeline, line)) {
     std::vector<std::string> cells;
     std::istringstream row(line);
@@ -245,10 +246,14 @@ TEST_F(DriverTest, WritesLatenciesAndTimeline) {
     EXPECT_EQ(std::stol(cells[2]),
               std::stol(cells[3]) + std::stol(cells[4]) + std::stol(cells[5]));
     written[cells[0]] += std::stol(cells[20]);
+    live[cells[0]] = std::stol(cells[13]);
   }
   EXPECT_EQ(operations["load"], kKeys);
   EXPECT_EQ(operations["mixed"], 6000);
   EXPECT_GT(written["load"], kKeys * kValueBytes);
+  // However short a phase is, its last interval tells the space at its end.
+  EXPECT_GT(live["load"], 0);
+  EXPECT_EQ(live["settle"], record["phases"][2]["space"]["live_bytes"]);
 }
 
 TEST_F(DriverTest, ReplaysStreamsBesideAPhase) {

@@ -72,11 +72,11 @@ Timeline::~Timeline() {
   if (thread_.joinable()) Stop();
 }
 
-Timeline::Sample Timeline::TakeSample(EngineState* state) {
+Timeline::Sample Timeline::TakeSample(bool last, EngineState* state) {
   Sample sample;
   sample.time_ns = NowNs();
   sample.totals = progress_->Sum();
-  const bool space = sample.time_ns >= next_space_ns_;
+  const bool space = last || sample.time_ns >= next_space_ns_;
   *state = ReadEngineState(store_, space);
   if (space) {
     space_ = state->space;
@@ -92,7 +92,7 @@ Timeline::Sample Timeline::TakeSample(EngineState* state) {
 void Timeline::Start(const std::string& phase) {
   stop_ = false;
   EngineState state;
-  Sample first = TakeSample(&state);
+  Sample first = TakeSample(/*last=*/false, &state);
   progress_->TakeMaxLatencyNs();
   thread_ =
       std::thread(&Timeline::SampleUntilStopped, this, phase, std::move(first));
@@ -121,7 +121,7 @@ void Timeline::SampleUntilStopped(std::string phase, Sample first) {
                                [this] { return stop_; });
     }
     EngineState state;
-    Sample later = TakeSample(&state);
+    Sample later = TakeSample(/*last=*/stop, &state);
     AppendRow(phase, start_ns, earlier, later, state);
     earlier = std::move(later);
   }

@@ -16,7 +16,7 @@ namespace recompact {
 // Samples the state of a run at a fixed interval from a thread of its own and
 // keeps it as the text of timeline.csv: per interval, what was done in it;
 // device queue as it was at its end; space as it was at most a quarter of a
-// second before.  The clients only count.
+// second before, at the end of a phase as it is.  The clients only count.
 class Timeline {
  public:
   // All must outlive the timeline.
@@ -41,7 +41,8 @@ class Timeline {
     int64_t device_write_bytes = 0;
   };
 
-  Sample TakeSample(EngineState* state);
+  // Reads the space if this is the last sample of a phase or the time has come.
+  Sample TakeSample(bool last, EngineState* state);
   void SampleUntilStopped(std::string phase, Sample first);
   void AppendRow(const std::string& phase, int64_t phase_start_ns,
                  const Sample& earlier, const Sample& later,
