@@ -15,7 +15,7 @@ from recompact.claims import load_claims
 from recompact.declarations import DeclarationError
 from recompact.figures.data import DATA_COLUMNS, MEDIAN, PAPER, RUN, bends
 from recompact.figures.declarations import Figures, check_experiments, check_sizes, load_figures
-from recompact.figures.matrix import beyond_noise
+from recompact.figures.matrix import beyond_noise, unbeaten
 from recompact.figures.rendering import FUNCTIONS, draw, save
 from recompact.figures.style import stamp_lines
 from recompact.figures.tree import join_events
@@ -468,6 +468,17 @@ def test_no_colour_of_the_matrix_is_within_the_noise_floor():
     assert beyond_noise(np.log(ratios), floors * 4)["worse"] == 0
     assert list(colours[["better", "worse"]]) == list(np.log(ratios[["better", "worse"]]))
     assert pd.isna(colours["no"])
+
+
+def test_only_an_engine_that_is_better_beyond_noise_takes_another_off_the_front():
+    engines = ["writes", "reads", "both less", "noise"]
+    writes = np.log(pd.Series([4.0, 1.0, 3.0, 3.95], engines))
+    reads = np.log(pd.Series([1.0, 2.0, 0.8, 1.03], engines))
+    exact, floors = pd.Series(0.0, engines), pd.Series(0.05, engines)
+    assert unbeaten([writes, reads], [exact, exact]) == ["writes", "reads", "noise"]
+    slower = writes.where(writes.index != "noise", np.log(3.0))
+    assert unbeaten([slower, reads], [exact, exact]) == ["writes", "reads", "noise"]
+    assert unbeaten([slower, reads], [floors, floors]) == ["writes", "reads"]
 
 
 def test_hosts_stand_side_by_side_at_the_scale_that_most_of_them_have(directories, tmp_path):

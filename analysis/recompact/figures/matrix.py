@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -48,11 +48,7 @@ def engine_matrix(
         name = axis_label(axes.label, axes.unit)
         ratio = medians / medians[BASELINE]
         ratio = ratio if more_is_better(series.metric) else 1 / ratio
-        floors = {
-            engine: results.noise_floor(series.metric, series.experiment, engine) or 0.0
-            for engine in ratio.index
-        }
-        ratios[name] = beyond_noise(np.log(ratio), pd.Series(floors))
+        ratios[name] = beyond_noise(np.log(ratio), _floors(results, series, ratio.index))
         texts[name] = medians.map(_short)
     order = [name for name in styles if any(name in column for column in ratios.values())]
     colours = pd.DataFrame(ratios).reindex(order)
@@ -69,13 +65,14 @@ def engine_matrix(
         norm=TwoSlopeNorm(0, -limit, limit),
         linewidths=0.5,
         yticklabels=[styles[name].label for name in order],
-        cbar_kws={"label": f"against {styles[BASELINE].label}", "shrink": 0.8},
+        cbar_kws={"label": f"against {styles[BASELINE].label}"},
         ax=heat,
     )
     marks = [1 / LARGEST, 0.5, 1, 2, LARGEST]
     bar = heat.collections[0].colorbar
     assert bar is not None  # seaborn drew one
     bar.set_ticks([float(np.log(mark)) for mark in marks], labels=[_times(mark) for mark in marks])
+    heat.tick_params(axis="y", rotation=0)
     heat.tick_params(axis="x", rotation=60)
     for label in heat.get_xticklabels():
         label.set_horizontalalignment("right")
@@ -95,7 +92,8 @@ def pareto_fronts(
     """Draw two metrics against each other per panel, as ratios to UDC, and mark the front.
 
     Each axes has two series: what lies on the x axis and what on the y axis. An engine is on the
-    front if no other is at least as good in both and better in one.
+    front if no other is as good in both and better in one, where better is by more than identical
+    runs differ.
     """
     sweep = sweep_of(entry)
     figure, panels = style.new_grid(len(sweep.axes), PANELS_OF_A_ROW)
@@ -105,8 +103,13 @@ def pareto_fronts(
         frames += pair
         x, y = (one[one.source == rows.MEDIAN].set_index("engine") for one in pair)
         both = [name for name in styles if name in x.index and name in y.index]
-        wanted = [more_is_better(series.metric) for series in declared.series]
-        front = _front(x.value[both], y.value[both], *wanted)
+        front = unbeaten(
+            [
+                np.log(one.value[both]) * (1 if more_is_better(series.metric) else -1)
+                for series, one in zip(declared.series, (x, y), strict=True)
+            ],
+            [_floors(results, series, both) for series in declared.series],
+        )
         for name in both:
             look = styles[name]
             axes.errorbar(
@@ -146,16 +149,35 @@ def pareto_fronts(
     return rows.Drawing(figure, rows.combine(frames))
 
 
-def _front(x: pd.Series[float], y: pd.Series[float], more_x: bool, more_y: bool) -> list[str]:
-    """Name the engines that no other one beats."""
-    good = pd.DataFrame({"x": x if more_x else -x, "y": y if more_y else -y})
+def unbeaten(logs: Sequence[pd.Series[float]], floors: Sequence[pd.Series[float]]) -> list[str]:
+    """Name the engines that no other one beats: is as good in each metric, and better in one.
+
+    Parameters
+    ----------
+    logs : sequence of Series
+        A logarithm per engine for each metric; more is better.
+    floors : sequence of Series
+        The noise floor of each engine for each metric, a relative difference.
+    """
     front = []
-    for name, one in good.iterrows():
-        as_good = (good >= one).all(axis=1)
-        better = (good > one).any(axis=1)
-        if not (as_good & better).any():
+    for name in logs[0].index:
+        leads = pd.DataFrame(
+            beyond_noise(log - log[name], floor.clip(lower=floor[name]))
+            for log, floor in zip(logs, floors, strict=True)
+        )
+        if not ((leads >= 0).all() & (leads > 0).any()).any():
             front.append(str(name))
     return front
+
+
+def _floors(results: Results, series: Series, engines: Iterable[str]) -> pd.Series[float]:
+    """Collect the noise floor of a metric for each engine, a relative difference."""
+    return pd.Series(
+        {
+            engine: results.noise_floor(series.metric, series.experiment, engine) or 0.0
+            for engine in engines
+        }
+    )
 
 
 def _measured(results: Results, axes: Axes, series: Series) -> pd.DataFrame:
