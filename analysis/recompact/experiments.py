@@ -119,6 +119,7 @@ class Engine(Declaration):
     tree: Literal["pristine", "patched"]
     sources: tuple[str, ...]
     options: dict[OptionName, Scalar]
+    scaled_options: dict[OptionName, int] = {}
     least: dict[OptionName, int] = {}
     direct_io: bool = False
     kill_points: tuple[str, ...] = ()

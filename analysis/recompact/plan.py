@@ -515,21 +515,21 @@ class _Planner:
         entry = self.declarations.engines[self.declarations.engine_of(engine)]
         if experiment.upstream_defaults:
             return dict(self.declarations.common_options)
-        options: dict[OptionName, Scalar] = {
-            name: max(1, round(value / factor))
-            for name, value in self.declarations.scaled_options.items()
-        }
+
+        def scaled(sizes: Mapping[OptionName, int]) -> dict[OptionName, Scalar]:
+            return {name: max(1, round(size / factor)) for name, size in sizes.items()}
+
+        options = scaled(self.declarations.scaled_options)
         options |= self.declarations.common_options
         options |= self.declarations.shape_options
         options |= entry.options
-        for name, size in experiment.scaled_options.items():
-            options[name] = max(1, round(size / factor))
+        options |= scaled(entry.scaled_options)
+        options |= scaled(experiment.scaled_options)
         options |= _resolved(experiment.options, point)
         if engine in self.declarations.variants:
             variant = self.declarations.variants[engine]
             options |= variant.options
-            for name, size in variant.scaled_options.items():
-                options[name] = max(1, round(size / factor))
+            options |= scaled(variant.scaled_options)
         return {name: value for name, value in options.items() if name in OPTIONS_OF[entry.family]}
 
     def _phases(
