@@ -260,6 +260,14 @@ def _with_streams(folder: Path, old: str = "", new: str = "") -> Path:
     return root
 
 
+def test_sizes_of_an_engine_are_divided_like_all_others() -> None:
+    plan = make(Declarations(ROOT), "small", ["matrix_ssd"])
+    options = {run.engine: run.spec["engine"]["options"] for run in plan.runs.values()}
+    divided = 524288 // plan.scale_entry.factor["matrix"]
+    assert options["pcp"]["subtask_bytes"] == options["ldc_pcp"]["subtask_bytes"] == divided
+    assert "subtask_bytes" not in options["ldc"]
+
+
 def test_streams_beside_a_phase_are_planned(tmp_path: Path) -> None:
     plan = make(Declarations(_with_streams(tmp_path)), "smoke", ["streams"])
     assert plan.scale_entry.factor["LWC"] == 256
