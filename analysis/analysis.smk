@@ -38,7 +38,7 @@ rule claims:
         TABLES,
         claims="paper_figures/claims.yaml",
     output:
-        f"results/{scale}/claims.csv",
+        report(f"results/{scale}/claims.csv", category="claims"),
     log:
         f"build/logs/{scale}/claims.log",
     params:

@@ -8,10 +8,18 @@ rule figures:
         TABLES,
         figures="paper_figures/figures.yaml",
     output:
+        [
+            report(
+                f"{RENDERED}/{figure.id}.svg",
+                category=figure.paper,
+                labels={"figure": figure.panel, "title": figure.title},
+            )
+            for figure in selection.figures
+        ],
         expand(
             f"{RENDERED}/{{figure}}.{{kind}}",
             figure=[figure.id for figure in selection.figures],
-            kind=["png", "svg", "csv"],
+            kind=["png", "csv"],
         ),
     log:
         f"build/logs/{scale}/figures.log",
