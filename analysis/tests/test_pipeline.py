@@ -151,6 +151,20 @@ def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_tables(
     assert _tables(copy) == tables
     assert _records(copy) == records
 
+    words = ["--profile", "profiles/smoke", "--config", "scale=smoke", "panels=RC-NOISE"]
+    done = subprocess.run(
+        [_program("snakemake"), *words, "--report", "report.html"],
+        cwd=copy,
+        env=_environment(copy, data),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    report = (copy / "report.html").read_text(encoding="utf-8")
+    assert "RC-NOISE.svg;base64," in report
+    assert "claims.csv" in report
+
 
 def test_a_locked_data_directory_is_told_and_costs_no_finished_run(copy: Path, data: Path) -> None:
     process = _start(copy, data)
