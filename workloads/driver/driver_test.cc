@@ -236,7 +236,8 @@ TEST_F(DriverTest, WritesLatenciesAndTimeline) {
       "frozen_bytes,slice_bytes,pinned_bytes,pending_bytes,"
       "obsolete_bytes,device_read_bytes,device_write_bytes,"
       "device_queue_us,cache_invalidated_blocks,buffer_bytes,level_files");
-  std::map<std::string, long> operations, written, live;
+  std::map<std::string, long> operations, written;
+  std::map<std::string, std::string> live;
   while (std::getline(timeline, line)) {
     std::vector<std::string> cells;
     std::istringstream row(line);
@@ -246,14 +247,20 @@ TEST_F(DriverTest, WritesLatenciesAndTimeline) {
     EXPECT_EQ(std::stol(cells[2]),
               std::stol(cells[3]) + std::stol(cells[4]) + std::stol(cells[5]));
     written[cells[0]] += std::stol(cells[20]);
-    live[cells[0]] = std::stol(cells[13]);
+    live[cells[0]] = cells[13];
   }
   EXPECT_EQ(operations["load"], kKeys);
   EXPECT_EQ(operations["mixed"], 6000);
   EXPECT_GT(written["load"], kKeys * kValueBytes);
-  // However short a phase is, its last interval tells the space at its end.
-  EXPECT_GT(live["load"], 0);
-  EXPECT_EQ(live["settle"], record["phases"][2]["space"]["live_bytes"]);
+  // However short a phase is, its last interval tells the space at its end,
+  // if the engine has the seams' counters.
+  if (record["phases"][0]["counters"].contains("flush_count")) {
+    EXPECT_NE(live["load"], "0");
+    EXPECT_EQ(live["settle"],
+              record["phases"][2]["space"]["live_bytes"].dump());
+  } else {
+    EXPECT_EQ(live["settle"], "");
+  }
 }
 
 TEST_F(DriverTest, ReplaysStreamsBesideAPhase) {
