@@ -27,7 +27,7 @@ class PropertyStore : public Store {
   Status Get(std::string_view, std::string*, bool*) override {
     return Status::OK();
   }
-  Status Scan(std::string_view, uint32_t, Visitor*) override {
+  Status Scan(std::string_view, uint32_t, ScannedRecords*) override {
     return Status::OK();
   }
   bool Idle() override { return true; }

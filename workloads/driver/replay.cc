@@ -5,8 +5,6 @@
 #include <string>
 #include <thread>
 
-#include "driver/virtual_clock.h"
-
 namespace recompact {
 
 namespace {
@@ -52,7 +50,7 @@ Status KeyVersions::CountWrites(const Trace& trace) {
 }
 
 // One client thread.
-class Replay::Client : private Store::Visitor {
+class Replay::Client {
  public:
   // Client "index" of the range.  "must_last" is whether the range may not come
   // to its end before the replay does.
@@ -63,7 +61,7 @@ class Replay::Client : private Store::Visitor {
         index_(index),
         must_last_(must_last),
         progress_(progress),
-        clock_(Clock::Monotonic()) {}
+        clock_(replay->clock_) {}
 
   void Run();
 
@@ -99,8 +97,9 @@ class Replay::Client : private Store::Visitor {
                    bool found) const;
   // Whether value_ is a version of the key from "first" to "last".
   bool IsVersion(uint64_t key_number, uint32_t first, uint32_t last) const;
-  bool Visit(std::string_view key, std::string_view value) override;
-  Status CheckScanned(std::string_view key, std::string_view value) const;
+  // "key_is_present" is whether a scan from the record's key must find it.
+  Status CheckScan(const TraceRecord& record, bool key_is_present) const;
+  Status CheckScanned(uint64_t key_number, std::string_view value) const;
   Status WrongValue(uint64_t key_number, const std::string& what) const;
   // The record at hand, for messages.
   std::string Place() const;
@@ -117,12 +116,7 @@ class Replay::Client : private Store::Visitor {
   int64_t from_ns_ = 0;
   char key_[kKeyBytes];
   std::string value_;
-  // The scan at hand:
-  bool key_is_present_ = false;
-  std::string last_key_;
-  uint64_t scanned_records_ = 0;
-  uint64_t scanned_bytes_ = 0;
-  Status scan_status_;
+  ScannedRecords scanned_;
 };
 
 void Replay::Client::Run() {
@@ -283,46 +277,44 @@ bool Replay::Client::IsVersion(uint64_t key_number, uint32_t first,
 }
 
 Status Replay::Client::Scan(const TraceRecord& record) {
-  key_is_present_ = WritesAlone(record.key_number) &&
-                    replay_->versions_->Present(record.key_number);
-  last_key_.clear();
-  scanned_records_ = scanned_bytes_ = 0;
-  scan_status_ = Status::OK();
+  const bool key_is_present = WritesAlone(record.key_number) &&
+                              replay_->versions_->Present(record.key_number);
   WaitForTurn();
   Begin();
   const Status status =
-      replay_->store_->Scan({key_, kKeyBytes}, record.length, this);
+      replay_->store_->Scan({key_, kKeyBytes}, record.length, &scanned_);
   End(record.operation);
-  progress_->AddScanned(scanned_records_, scanned_bytes_);
-  if (!status.ok() || !replay_->value_checks_) return status;
-  if (key_is_present_ && record.length > 0 && scanned_records_ == 0) {
+  if (!status.ok()) return status;
+  progress_->AddScanned(scanned_.size(), scanned_.bytes());
+  return replay_->value_checks_ ? CheckScan(record, key_is_present) : status;
+}
+
+Status Replay::Client::CheckScan(const TraceRecord& record,
+                                 bool key_is_present) const {
+  if (key_is_present && record.length > 0 && scanned_.size() == 0) {
     return WrongValue(record.key_number, "a scan from it found nothing");
   }
-  return scan_status_;
+  const std::string_view sought(key_, kKeyBytes);
+  for (size_t i = 0; i < scanned_.size(); i++) {
+    const std::string_view key = scanned_.key(i);
+    uint64_t key_number = 0;
+    if (!DecodeKey(key.data(), key.size(), replay_->order_, &key_number) ||
+        key_number >= replay_->versions_->key_count()) {
+      return WrongValue(key_number, "a scan found a key that nobody wrote");
+    }
+    if (i == 0 ? (key_is_present ? key != sought : key < sought)
+               : key <= scanned_.key(i - 1)) {
+      return WrongValue(key_number, "a scan found the key out of its order");
+    }
+    const Status status = CheckScanned(key_number, scanned_.value(i));
+    if (!status.ok()) return status;
+  }
+  return Status::OK();
 }
 
-bool Replay::Client::Visit(std::string_view key, std::string_view value) {
-  if (replay_->value_checks_) scan_status_ = CheckScanned(key, value);
-  last_key_.assign(key);
-  scanned_records_++;
-  scanned_bytes_ += key.size() + value.size();
-  return scan_status_.ok();
-}
-
-Status Replay::Client::CheckScanned(std::string_view key,
+Status Replay::Client::CheckScanned(uint64_t key_number,
                                     std::string_view value) const {
   const KeyVersions& versions = *replay_->versions_;
-  const std::string_view sought(key_, kKeyBytes);
-  uint64_t key_number = 0;
-  if (!DecodeKey(key.data(), key.size(), replay_->order_, &key_number) ||
-      key_number >= versions.key_count()) {
-    return WrongValue(key_number, "a scan found a key that nobody wrote");
-  }
-  const bool first = (scanned_records_ == 0);
-  if (first ? (key_is_present_ ? key != sought : key < sought)
-            : key <= last_key_) {
-    return WrongValue(key_number, "a scan found the key out of its order");
-  }
   const bool own = WritesAlone(key_number);
   const uint32_t newest = versions.Version(key_number);
   uint32_t version = newest;
@@ -356,13 +348,15 @@ std::string Replay::Client::Place() const {
 }
 
 Replay::Replay(Store* store, const ValueGenerator* values, KeyOrder order,
-               bool value_checks, KeyVersions* versions, Progress* progress)
+               bool value_checks, KeyVersions* versions, Progress* progress,
+               Clock* clock)
     : store_(store),
       values_(values),
       order_(order),
       value_checks_(value_checks),
       versions_(versions),
-      progress_(progress) {}
+      progress_(progress),
+      clock_(clock) {}
 
 void Replay::Fail(const Status& status) {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -371,7 +365,7 @@ void Replay::Fail(const Status& status) {
 }
 
 Status Replay::Run(const std::vector<Range>& ranges, double duration_s) {
-  start_ns_ = Clock::Monotonic()->NowNs();
+  start_ns_ = clock_->NowNs();
   end_ns_ = duration_s > 0 ? start_ns_ + ToNs(duration_s) : kNever;
   side_by_side_ = ranges.size() > 1;
   stop_.store(false);

@@ -12,6 +12,7 @@
 #include "driver/status.h"
 #include "driver/store.h"
 #include "driver/trace_reader.h"
+#include "driver/virtual_clock.h"
 
 namespace recompact {
 
@@ -43,7 +44,8 @@ class Replay {
 
   // All must outlive the replay.
   Replay(Store* store, const ValueGenerator* values, KeyOrder order,
-         bool value_checks, KeyVersions* versions, Progress* progress);
+         bool value_checks, KeyVersions* versions, Progress* progress,
+         Clock* clock);
 
   // Replays the ranges side by side and returns when the first is over: when
   // its operations are done or, unless it is 0, "duration_s" has passed.  The
@@ -68,6 +70,7 @@ class Replay {
   const bool value_checks_;
   KeyVersions* const versions_;
   Progress* const progress_;
+  Clock* const clock_;
 
   // Set before clients run:
   int64_t start_ns_ = 0;

@@ -44,15 +44,14 @@ class FakeStore : public Store {
     if (*found) *value = record->second;
     return Status::OK();
   }
-  Status Scan(std::string_view key, uint32_t count, Visitor* visitor) override {
-    std::map<std::string, std::string> snapshot;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      snapshot = records_;
-    }
-    auto record = snapshot.lower_bound(std::string(key));
-    for (; count > 0 && record != snapshot.end(); ++record, --count) {
-      if (!visitor->Visit(record->first, record->second)) break;
+  Status Scan(std::string_view key, uint32_t count,
+              ScannedRecords* records) override {
+    if (before_read) before_read();
+    std::lock_guard<std::mutex> lock(mutex_);
+    records->Clear();
+    auto record = records_.lower_bound(std::string(key));
+    for (; count > 0 && record != records_.end(); ++record, --count) {
+      records->Add(record->first, record->second);
     }
     return Status::OK();
   }
@@ -74,6 +73,19 @@ class FakeStore : public Store {
   std::mutex mutex_;
   std::map<std::string, std::string> records_;
   std::map<std::string, std::set<std::thread::id>> writers_;
+};
+
+// Real time; a test sees each time that it is read.
+class ObservedClock : public Clock {
+ public:
+  int64_t NowNs() override {
+    if (before_reading) before_reading();
+    return Monotonic()->NowNs();
+  }
+  void SleepUntilNs(int64_t deadline_ns) override {
+    Monotonic()->SleepUntilNs(deadline_ns);
+  }
+  std::function<void()> before_reading;
 };
 
 std::string Key(uint64_t key_number) {
@@ -119,7 +131,7 @@ class ReplayTest : public ::testing::Test {
   }
   Status Replayed(const std::vector<Replay::Range>& ranges, double duration_s) {
     Replay replay(&store_, &values_, KeyOrder::kOrdered, value_checks_,
-                  &versions_, &progress_);
+                  &versions_, &progress_, &clock_);
     return replay.Run(ranges, duration_s);
   }
 
@@ -137,6 +149,7 @@ class ReplayTest : public ::testing::Test {
 
   TestDirectory directory_;
   FakeStore store_;
+  ObservedClock clock_;
   const ValueGenerator values_{0.5};
   KeyVersions versions_{1000, 100};
   Progress progress_{8};
@@ -242,6 +255,28 @@ TEST_F(ReplayTest, RefusesAKeyThatNobodyWrote) {
   ASSERT_TRUE(Run(scan).ok());  // Ends before it
   TraceBuilder further;
   ExpectWrongValue(further.Add(Operation::kScan, 0, 4), "key 77");
+}
+
+// What is read is a version ahead of what is known until the clock has been
+// read after the call, so nobody may look at it before.
+TEST_F(ReplayTest, WhatIsReadIsVerifiedWhenTheClockHasStopped) {
+  ASSERT_TRUE(Run(Load(3)).ok());
+  bool called = false;
+  store_.before_read = [&called] { called = true; };
+  clock_.before_reading = [this, &called] {
+    if (!called) return;
+    versions_.BeginWrite(1, /*is_delete=*/false);
+    versions_.EndWrite(1);
+    called = false;
+  };
+  TraceBuilder read, scan;
+  read.Add(Operation::kRead, 1);
+  scan.Add(Operation::kScan, 0, 3);
+  for (const TraceBuilder& builder : {read, scan}) {
+    store_.records()[Key(1)] = Value(1, versions_.Version(1) + 1, 100);
+    const Status status = Run(builder);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
 }
 
 TEST_F(ReplayTest, BelievesEverythingIfToldTo) {

@@ -30,7 +30,8 @@ class LevelDbStore : public Store {
   Status Put(std::string_view key, std::string_view value) override;
   Status Delete(std::string_view key) override;
   Status Get(std::string_view key, std::string* value, bool* found) override;
-  Status Scan(std::string_view key, uint32_t count, Visitor* visitor) override;
+  Status Scan(std::string_view key, uint32_t count,
+              ScannedRecords* records) override;
   bool Idle() override;
   void CompactAll() override;
   Status Health() override;
@@ -119,14 +120,15 @@ Status LevelDbStore::Get(std::string_view key, std::string* value,
 }
 
 Status LevelDbStore::Scan(std::string_view key, uint32_t count,
-                          Visitor* visitor) {
+                          ScannedRecords* records) {
   const std::unique_ptr<leveldb::Iterator> iterator(
       db_->NewIterator(leveldb::ReadOptions()));
-  uint32_t visited = 0;
-  for (iterator->Seek(ToSlice(key)); visited < count && iterator->Valid();) {
+  records->Clear();
+  for (iterator->Seek(ToSlice(key));
+       records->size() < count && iterator->Valid();) {
     const leveldb::Slice k = iterator->key(), v = iterator->value();
-    if (!visitor->Visit({k.data(), k.size()}, {v.data(), v.size()})) break;
-    if (++visited < count) iterator->Next();
+    records->Add({k.data(), k.size()}, {v.data(), v.size()});
+    if (records->size() < count) iterator->Next();
   }
   return ToStatus(iterator->status());
 }
