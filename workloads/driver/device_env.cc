@@ -1,6 +1,7 @@
 #include "driver/device_env.h"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -55,7 +56,8 @@ DeviceEnv::DeviceEnv(leveldb::Env* target, const DeviceParameters& parameters,
       scale_factor_(scale_factor),
       directory_(std::move(directory) + "/"),
       direct_io_(direct_io),
-      clock_(clock) {
+      clock_(clock),
+      journal_(std::llround(parameters_.sync_latency_us * 1e3 / scale_factor)) {
   if (parameters_.modelled()) model_ = NewDeviceModel(parameters_);
   if (parameters_.page_cache_bytes > 0) {
     page_cache_ = std::make_unique<PageCache>(parameters_.page_cache_bytes);
@@ -367,21 +369,20 @@ int64_t DeviceEnv::DirtyWaitLocked(int64_t now_ns, int64_t completion_ns,
 void DeviceEnv::ChargeSync(const File& file) {
   syncs_.fetch_add(1, std::memory_order_relaxed);
   if (model_ == nullptr) return;
-  const int64_t latency_ns =
-      static_cast<int64_t>(parameters_.sync_latency_us * 1e3 / scale_factor_);
-  const int64_t now_ns = clock_.NowNs();
-  int64_t begin_ns;
+  int64_t written_ns;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    const bool in_last_commit =
-        file.written_ns <= last_commit_ns_ && last_commit_ns_ <= now_ns;
-    begin_ns =
-        in_last_commit ? last_commit_ns_ : std::max(file.written_ns, now_ns);
-    last_commit_ns_ = std::max(last_commit_ns_, begin_ns);
+    written_ns = file.written_ns;
   }
-  if (begin_ns + latency_ns > now_ns) {
-    clock_.WaitUntilNs(begin_ns + latency_ns);
+  // As ext4_sync_file(): first the data, then the transaction that has them.
+  if (written_ns > clock_.NowNs()) clock_.WaitUntilNs(written_ns);
+  const int64_t now_ns = clock_.NowNs();
+  int64_t committed_ns;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    committed_ns = journal_.Sync(now_ns, written_ns);
   }
+  if (committed_ns > now_ns) clock_.WaitUntilNs(committed_ns);
 }
 
 leveldb::Status DeviceEnv::NoteWrite(const leveldb::Status& status) {

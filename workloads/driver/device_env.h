@@ -11,6 +11,7 @@
 
 #include "driver/device_model.h"
 #include "driver/file_placement.h"
+#include "driver/journal.h"
 #include "driver/page_cache.h"
 #include "driver/virtual_clock.h"
 #include "leveldb/env.h"
@@ -46,10 +47,9 @@ struct DeviceCounters {
 // Appends gather in the host's memory: every writeback_bytes they go to the
 // device, and the writer goes on unless more than dirty_limit_bytes are then
 // on their way.  Close() sends what is left.  Sync() does so too, waits for the
-// file's last request, and then for a commit of the journal, which takes
-// sync_latency_us / scale_factor: a scale model has as many files as the
-// original for a fraction of the operations.  A commit covers every file, as
-// ext4's do: what had been written when one began needs no other.
+// file's last request, and then for a commit of the journal that covers it,
+// which takes sync_latency_us / scale_factor: a scale model has as many files
+// as the original for a fraction of the operations.
 //
 // With direct I/O tables go past the host: an append of kDirectAppendBytes or
 // more is a request, with what gathered before it, smaller ones gather to
@@ -207,7 +207,7 @@ class DeviceEnv : public leveldb::EnvWrapper {
   uint64_t outstanding_bytes_ = 0;
   int64_t busy_until_ns_ = 0;
   int64_t busy_ns_ = 0;
-  int64_t last_commit_ns_ = -1;  // When it began
+  Journal journal_;
   std::string first_write_error_;
 };
 

@@ -303,6 +303,57 @@ TEST_F(DeviceEnvTest, OneCommitCoversAllThatWasWritten) {
   EXPECT_EQ(env_->Counters().syncs, 4u);
 }
 
+// Its sleeps take no time, so that what several threads do overlaps; each of
+// them lives on as if it had slept.
+class StillClock : public FakeClock {
+ public:
+  void SleepUntilNs(int64_t deadline_ns) override {
+    slept_until_ = deadline_ns;
+  }
+  // Where the last sleep ended; 0 if there was none since the last call.
+  int64_t TakeSleptUntilNs() { return slept_until_.exchange(0); }
+
+ private:
+  std::atomic<int64_t> slept_until_{0};
+};
+
+// A write takes 100 us and a commit 3 ms; all times are of one schedule.
+TEST_F(DeviceEnvTest, ASyncDuringACommitWaitsForTheNextOne) {
+  DeviceParameters parameters;
+  parameters.kind = DeviceKind::kSsd;
+  parameters.read_bandwidth_mb_s = parameters.write_bandwidth_mb_s = 10;
+  parameters.channels = 4;
+  parameters.read_ahead_bytes = parameters.writeback_bytes = 1000;
+  parameters.dirty_limit_bytes = 1 << 30;
+  parameters.sync_latency_us = 3000;
+  StillClock clock;
+  env_ = std::make_unique<DeviceEnv>(leveldb::Env::Default(), parameters, 1,
+                                     directory_.path(), &clock);
+  const int64_t start_ns = clock.NowNs();
+  // When a sync at "at_us" returns that a thread of its own issues after it has
+  // appended so many bytes.
+  const auto synced_us = [&](int64_t at_us, leveldb::WritableFile* file,
+                             size_t bytes) {
+    clock.Advance(start_ns + at_us * 1000 - clock.NowNs());
+    std::thread([=] {
+      if (bytes > 0) file->Append(std::string(bytes, 'x'));
+      EXPECT_TRUE(file->Sync().ok());
+    }).join();
+    const int64_t until_ns = clock.TakeSleptUntilNs();
+    return until_ns == 0 ? at_us : (until_ns - start_ns) / 1000;
+  };
+  const auto a = Create("a"), b = Create("b"), c = Create("c"), d = Create("d");
+  d->Append(std::string(1000, 'x'));                 // Over at 100
+  EXPECT_EQ(synced_us(1000, a.get(), 1000), 4100);   // Commit from 1100
+  EXPECT_EQ(synced_us(2000, b.get(), 1000), 7100);   // The next, from 4100
+  EXPECT_EQ(synced_us(3000, c.get(), 1000), 7100);   // The same
+  EXPECT_EQ(synced_us(3500, d.get(), 0), 4100);      // In the first
+  EXPECT_EQ(synced_us(5000, a.get(), 1000), 10100);  // A third, from 7100
+  EXPECT_EQ(synced_us(6000, d.get(), 0), 6000);      // Committed long ago
+  EXPECT_EQ(synced_us(6000, c.get(), 0), 7100);
+  EXPECT_EQ(synced_us(20000, b.get(), 1000), 23100);  // Nothing runs
+}
+
 TEST_F(DeviceEnvTest, TheScaleDividesTheCostPerFileAlone) {
   for (const int scale : {1, 10}) {
     NewEnv(SimpleHdd(), scale);
