@@ -110,6 +110,7 @@ std::shared_ptr<const DeviceEnv::File> DeviceEnv::FileFor(
   if (file == nullptr || fresh) {
     if (file != nullptr) RemovePlaceLocked(*file);
     file = std::make_shared<File>(NewFile(name));
+    if (fresh) file->written_ns = clock_.NowNs();
     PlaceLocked(*file, size);
   }
   return file;

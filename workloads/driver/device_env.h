@@ -143,7 +143,9 @@ class DeviceEnv : public leveldb::EnvWrapper {
     uint64_t unit;     // Appends go to the device by so many bytes
     uint64_t limit;    // So many may be on their way; 0: none after an append
     uint64_t grain;    // On a shingled disk, see FilePlacement
-    mutable int64_t written_ns = 0;  // When its last write is over; mutex_
+    // When its last write is over, at first when it was created; 0 for a file
+    // that was there before.  Guarded by mutex_.
+    mutable int64_t written_ns = 0;
   };
   struct BackgroundCall;
 

@@ -354,6 +354,15 @@ TEST_F(DeviceEnvTest, ASyncDuringACommitWaitsForTheNextOne) {
   EXPECT_EQ(synced_us(20000, b.get(), 1000), 23100);  // Nothing runs
 }
 
+TEST_F(DeviceEnvTest, AFileIsInTheCommitAfterItsCreation) {
+  NewEnv(SimpleHdd());
+  auto before = Create("a");
+  EXPECT_EQ(Took([&] { before->Sync(); }), 3 * kMs);
+  auto after = Create("b");
+  EXPECT_EQ(Took([&] { after->Sync(); }), 3 * kMs);
+  EXPECT_EQ(Took([&] { before->Sync(); }), 0);
+}
+
 TEST_F(DeviceEnvTest, TheScaleDividesTheCostPerFileAlone) {
   for (const int scale : {1, 10}) {
     NewEnv(SimpleHdd(), scale);
