@@ -293,8 +293,11 @@ void Run::WaitIdle() {
 void Run::BeginMeasuring(const Phase& phase) {
   counters_at_begin_ = counters_->Take();
   totals_at_begin_ = progress_->Sum();
-  // A closed database has no state to sample.
-  if (phase.kind != Phase::Kind::kReopen) timeline_->Start(phase.name);
+  if (phase.kind == Phase::Kind::kReopen) {
+    counters_->BeforeReopen();
+  } else {  // A closed database has no state to sample.
+    timeline_->Start(phase.name);
+  }
   begin_ns_ = NowNs();
 }
 
@@ -326,7 +329,6 @@ Status Run::RunPhase(const Phase& phase, PhaseResult* result) {
       store_->CompactAll();
       break;
     case Phase::Kind::kReopen:
-      counters_->BeforeReopen();
       status = store_->Reopen();
       if (!status.ok()) return status;
       break;
