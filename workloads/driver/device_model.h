@@ -60,7 +60,7 @@ struct DeviceParameters {
   uint64_t writeback_bytes = 0;           // Stream writes come in such units
   uint64_t dirty_limit_bytes = 0;         // 0: writers wait for each unit
   uint64_t page_cache_bytes = 0;          // 0: direct I/O
-  double sync_latency_us = 0;             // Per file, divided by the scale
+  double sync_latency_us = 0;             // Of a commit, divided by the scale
 
   bool modelled() const {
     return kind != DeviceKind::kMemory && kind != DeviceKind::kPath;
