@@ -5,7 +5,6 @@
 
 #include "leveldb/comparator.h"
 #include "leveldb/options.h"
-#include "leveldb/status.h"
 
 namespace leveldb {
 
@@ -23,13 +22,6 @@ std::string TreeFormat(const Options& options);
 // every engine and by the release, because all of them compare this name.
 std::string StoredComparatorName(const Comparator* user_comparator,
                                  const Options& options);
-
-// RepairDB for a format of an engine's own.  Upstream's way, every table that
-// is found into L0, would bring back what a deletion has hidden: what a table
-// holds for no part of it is still there, and the deletion may be gone.  So a
-// database that opens is whole, and one that does not is left as it is:
-// NotSupported, with the reason.
-Status RepairByOpening(const std::string& dbname, const Options& options);
 
 }  // namespace leveldb
 
