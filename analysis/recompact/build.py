@@ -15,10 +15,13 @@ from recompact.shell import run
 SEAM_SOURCES = (
     "seams/compaction_picker.cc",
     "seams/compaction_runner.cc",
+    "seams/deletion_drain.cc",
     "seams/engine_property.cc",
     "seams/invariants.cc",
+    "seams/mend_table.cc",
     "seams/obsolete_files.cc",
     "seams/open_tables.cc",
+    "seams/repair.cc",
     "seams/sorted_runs.cc",
     "seams/statistics.cc",
     "seams/table_parts.cc",

@@ -44,9 +44,14 @@ SANITIZERS = {
     "thread": "-fsanitize=thread",
 }
 # RocksDB is the system's, and what it promises after damage and power loss is its own.
-FAMILY_TESTS = {"leveldb": "*", "rocksdb": "*ModelTest*:*KillTest*"}
+# So are its MANIFEST and its threads, which do not live on in a child.
+FAMILY_TESTS = {
+    "leveldb": "*",
+    "rocksdb": "*ModelTest*:*KillTest*:*FieldCaseTest*-*NoThread*:*AHotKey*:*InTheManifest*",
+}
 # The thread sanitizer does not follow a fork.
-SANITIZED_TESTS = {"address": "*", "thread": "-*KillTest*:*DamageTest*"}
+FORKING_TESTS = ("KillTest", "DamageTest", "NoThread", "AHotKey", "InTheManifest")
+SANITIZED_TESTS = {"address": "*", "thread": "-" + ":".join(f"*{t}*" for t in FORKING_TESTS)}
 
 
 class OptionSet(Declaration):

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "db/version_set.h"
-#include "leveldb/env.h"
 #include "seams/compaction_picker.h"
 #include "seams/statistics.h"
 #include "seams/tree_format.h"
@@ -31,8 +30,7 @@ constexpr uint64_t kHotPercent = 1;
 class DlsmPicker : public CompactionPicker {
  public:
   explicit DlsmPicker(VersionSet* versions)
-      : CompactionPicker(versions),
-        last_write_us_(options().env->NowMicros()) {}
+      : CompactionPicker(versions), last_write_us_(SteadyMicros()) {}
 
   Status CheckOptions() const override {
     if (options().buffer_levels < 0) {
@@ -47,12 +45,14 @@ class DlsmPicker : public CompactionPicker {
   }
 
   void Score(Version* v) override;
-  bool NeedsCompaction() const override;
+  bool NeedsCompaction() override;
   bool Observe(UserOperation operation) override;
   Compaction* Pick() override;
   Compaction* PickRange(int level, const InternalKey* begin,
                         const InternalKey* end) override;
-  int LastLevelOfRange(int /*deepest*/) const override { return LastLevel(); }
+  int LastLevelOfRange(int /*deepest*/) const override {
+    return HasDeletions() ? LastLevel() + 1 : LastLevel();
+  }
 
  private:
   static int InsertionPart(int i) { return 2 * i - 1; }
@@ -154,8 +154,7 @@ void DlsmPicker::Score(Version* v) {
 
 bool DlsmPicker::WritesPause() const {
   return options().aggressive_compaction &&
-         options().env->NowMicros() >=
-             last_write_us_ + options().write_pause_us;
+         SteadyMicros() >= last_write_us_ + options().write_pause_us;
 }
 
 // The first part from above that is not empty, but a deletion part before the
@@ -169,7 +168,7 @@ int DlsmPicker::NextToDrain(const Version& v) const {
   return -1;
 }
 
-bool DlsmPicker::NeedsCompaction() const {
+bool DlsmPicker::NeedsCompaction() {
   const Version& v = *versions_->current();
   return CompactionScore(v) >= 1 || (WritesPause() && NextToDrain(v) >= 0);
 }
@@ -177,7 +176,7 @@ bool DlsmPicker::NeedsCompaction() const {
 bool DlsmPicker::Observe(UserOperation operation) {
   if (!options().aggressive_compaction) return false;
   if (operation == kWriteOperation) {
-    last_write_us_ = options().env->NowMicros();
+    last_write_us_ = SteadyMicros();
     return false;
   }
   return NeedsCompaction();
@@ -195,14 +194,18 @@ Compaction* DlsmPicker::Pick() {
 // goes before an insertion part can follow it.
 Compaction* DlsmPicker::PickRange(int level, const InternalKey* begin,
                                   const InternalKey* end) {
-  if (level >= LastLevel()) return nullptr;
+  if (level >= LastLevel()) return PickRangeOfDeepest(level, begin, end);
   Version* const v = versions_->current();
   std::vector<FileMetaData*> inputs;
   v->GetOverlappingInputs(level, begin, end, &inputs);
   if (inputs.empty()) return nullptr;
-  if (level == 0) return MergeDown(0, inputs, "manual");
-  const bool waits = IsInsertionPart(level) && !Files(*v, level + 1).empty();
-  return Act(waits ? level + 1 : level, "manual");
+  if (IsInsertionPart(level) && !Files(*v, level + 1).empty()) {
+    return Act(level + 1, "manual");
+  }
+  Compaction* const c =
+      level == 0 ? MergeDown(0, inputs, "manual") : Act(level, "manual");
+  CoverInputs(c);
+  return c;
 }
 
 Compaction* DlsmPicker::Act(int level, const char* reason) {

@@ -6,8 +6,8 @@
 
 #include "db/version_set.h"
 #include "ldc/adaptive_threshold.h"
-#include "leveldb/env.h"
 #include "seams/compaction_picker.h"
+#include "seams/statistics.h"
 #include "seams/tree_format.h"
 
 namespace leveldb {
@@ -44,16 +44,15 @@ class LdcPicker : public CompactionPicker {
 
   void Score(Version* v) override;
 
-  bool NeedsCompaction() const override {
-    const Version& v = *versions_->current();
-    int level;
-    return CompactionScore(v) >= 1 || FileToMerge(v, &level) != nullptr;
-  }
+  bool NeedsCompaction() override;
 
   bool Observe(UserOperation operation) override;
   Compaction* Pick() override;
   Compaction* PickRange(int level, const InternalKey* begin,
                         const InternalKey* end) override;
+  int LastLevelOfRange(int deepest) const override {
+    return HasDeletions() ? deepest + 1 : deepest;
+  }
   std::string Check(const Version& v) const override;
 
  private:
@@ -64,23 +63,32 @@ class LdcPicker : public CompactionPicker {
     const char* reason;
   };
 
-  void ChooseMerge(Version* v);
   bool FindDue(const Version& v, uint64_t number, const Due& due,
                size_t* i) const;
   void NoteDue(int level, const FileMetaData& file, const char* reason);
-  void NoteFull(const Version& v);
+  void NoteFull();
   void NoteUseless(const Version& v, int level, size_t merged);
   bool IsFull(const FileMetaData& file, size_t slices, uint64_t bytes) const;
-  bool SpaceIsShort(const Version& v) const;
+  bool SpaceIsShort(const std::vector<FileMetaData*>& to_freeze = {}) const;
   Compaction* LinkFirst();
+  Compaction* MergeDue();
+  Compaction* MergeForSpace();
   std::vector<FileMetaData*> Inputs(Version* v, int level,
                                     FileMetaData* file) const;
+  std::vector<FileMetaData*> InputsOfRange(Version* v, int level,
+                                           const InternalKey* begin,
+                                           const InternalKey* end) const;
+  bool FindOwner(const Version& v, int level, const InternalKey* begin,
+                 const InternalKey* end, size_t* i) const;
+  bool FindOwnerAmong(const Version& v, int level,
+                      const std::vector<FileMetaData*>& files, size_t* i) const;
 
   // Calls func(level, file number in the level, slices) for each file with
   // slices.
   template <typename Func>
   void ForEachOwner(const Version& v, Func func) const;
 
+  bool IsDeepest(const Version& v, int level) const;
   FileMetaData* NextWithoutSlices(const Version& v, int level) const;
   Compaction* LinkDown(int level, const std::vector<FileMetaData*>& inputs);
 
@@ -88,6 +96,8 @@ class LdcPicker : public CompactionPicker {
 
   std::map<uint64_t, Due> due_;  // by number of the file
   bool has_looked_at_all_ = false;
+  const Version* newest_ = nullptr;  // may not be the current one yet
+  uint64_t level_bytes_ = 0;         // of the newest version
 };
 
 template <typename Func>
@@ -113,27 +123,42 @@ bool LdcPicker::IsFull(const FileMetaData& file, size_t slices,
 bool LdcPicker::Observe(UserOperation operation) {
   if (!options().slice_link_adaptive ||
       !threshold_.Count(operation == kReadOperation) ||
-      !threshold_.EndWindow(options().env->NowMicros())) {
+      !threshold_.EndWindow(SteadyMicros())) {
     return false;
   }
-  NoteFull(*versions_->current());
-  ChooseMerge(versions_->current());
+  has_looked_at_all_ = false;
   return true;
 }
 
-// The paper's bound on frozen files: half of all (III-D).
-bool LdcPicker::SpaceIsShort(const Version& v) const {
-  uint64_t all = HeldBytes();
-  for (int level = 0; level < options().num_levels; level++) {
-    for (const FileMetaData* f : Files(v, level)) all += f->file_size;
-  }
-  return HeldBytes() * 100 > all * options().frozen_bytes_limit_percent;
+// The paper's bound on frozen files: half of all (III-D), with those that are
+// about to be frozen.
+bool LdcPicker::SpaceIsShort(
+    const std::vector<FileMetaData*>& to_freeze) const {
+  uint64_t frozen = HeldBytes();
+  for (const FileMetaData* f : to_freeze) frozen += f->file_size;
+  return frozen * 100 >
+         (HeldBytes() + level_bytes_) * options().frozen_bytes_limit_percent;
 }
 
 void LdcPicker::Score(Version* v) {
   ScoreBySize(v);
-  if (!has_looked_at_all_) NoteFull(*v);  // what was full at the last close
-  ChooseMerge(v);
+  level_bytes_ = 0;
+  for (int level = 0; level < options().num_levels; level++) {
+    level_bytes_ += Bytes(*v, level);
+  }
+  newest_ = v;
+}
+
+bool LdcPicker::NeedsCompaction() {
+  const Version& v = *versions_->current();
+  NoteFull();
+  if (CompactionScore(v) >= 1 || (HeldBytes() > 0 && SpaceIsShort())) {
+    return true;
+  }
+  size_t i;
+  return std::any_of(due_.begin(), due_.end(), [&](const auto& due) {
+    return FindDue(v, due.first, due.second, &i);
+  });
 }
 
 // What is due is noted where it becomes so, since a tree has thousands of
@@ -144,8 +169,12 @@ void LdcPicker::NoteDue(int level, const FileMetaData& file,
       {file.number, {level, file.largest.user_key().ToString(), reason}});
 }
 
-void LdcPicker::NoteFull(const Version& v) {
-  has_looked_at_all_ = true;
+// All files are looked at after the database was opened or the threshold has
+// changed; once more if a version is on its way to become the current one.
+void LdcPicker::NoteFull() {
+  if (has_looked_at_all_) return;
+  const Version& v = *versions_->current();
+  has_looked_at_all_ = &v == newest_;
   ForEachOwner(v, [&](int level, size_t i, const PartList& slices) {
     const FileMetaData& file = *Files(v, level)[i];
     if (IsFull(file, slices.newest_first().size(), slices.bytes())) {
@@ -162,26 +191,41 @@ bool LdcPicker::FindDue(const Version& v, uint64_t number, const Due& due,
          Parts(v, due.level, *i) != nullptr;
 }
 
-// What has been due for longest, by the number of its file; if nothing is and
-// frozen files take too much space, the file with the oldest slice.
-void LdcPicker::ChooseMerge(Version* v) {
+// What has been due for longest, by the number of its file.
+Compaction* LdcPicker::MergeDue() {
+  const Version& v = *versions_->current();
+  NoteFull();
   while (!due_.empty()) {
-    const auto& [number, due] = *due_.begin();
+    const auto [number, due] = *due_.begin();
+    due_.erase(due_.begin());
     size_t i;
-    if (FindDue(*v, number, due, &i)) {
-      SetFileToMerge(v, due.level, i);
-      return;
+    // Another was merged, or moved by a manual compaction.
+    if (!FindDue(v, number, due, &i)) continue;
+    if (options().frozen_table_useless_percent < 100) {
+      NoteUseless(v, due.level, i);
     }
-    due_.erase(due_.begin());  // merged, or moved by a manual compaction
+    return NewMerge(due.level, i, due.reason);
   }
-  if (HeldBytes() == 0 || !SpaceIsShort(*v)) return;
+  return nullptr;
+}
+
+// The file with the oldest slice.
+Compaction* LdcPicker::MergeForSpace() {
+  const Version& v = *versions_->current();
   uint64_t oldest = UINT64_MAX;
-  ForEachOwner(*v, [&](int level, size_t i, const PartList& slices) {
-    if (slices.age() < oldest) {
-      oldest = slices.age();
-      SetFileToMerge(v, level, i);
-    }
+  int of_level = 0;
+  size_t file = 0;
+  ForEachOwner(v, [&](int level, size_t i, const PartList& slices) {
+    if (slices.age() >= oldest) return;
+    oldest = slices.age();
+    of_level = level;
+    file = i;
   });
+  if (oldest == UINT64_MAX) return nullptr;
+  if (options().frozen_table_useless_percent < 100) {
+    NoteUseless(v, of_level, file);
+  }
+  return NewMerge(of_level, file, "space");
 }
 
 // Beyond the paper: when file "merged" of "level" is merged, a frozen table may
@@ -239,15 +283,17 @@ FileMetaData* LdcPicker::NextWithoutSlices(const Version& v, int level) const {
 // gains a slice has twice as many as it should.
 Compaction* LdcPicker::LinkFirst() {
   Version* const v = versions_->current();
-  if (!options().links_first || CompactionScore(*v) < 1 || SpaceIsShort(*v)) {
-    return nullptr;
-  }
+  if (!options().links_first || CompactionScore(*v) < 1) return nullptr;
   const int level = CompactionLevel(*v);
   FileMetaData* const file = NextWithoutSlices(*v, level);
   if (file == nullptr) return nullptr;
   const std::vector<FileMetaData*> inputs = Inputs(v, level, file);
+  size_t i;
+  if (SpaceIsShort(inputs) || FindOwnerAmong(*v, level, inputs, &i)) {
+    return nullptr;
+  }
   for (const FileMetaData* table : inputs) {
-    size_t i = FindEntry(*v, level + 1, table->smallest.user_key());
+    i = FindEntry(*v, level + 1, table->smallest.user_key());
     for (; i < Files(*v, level + 1).size(); i++) {
       const PartList* const slices = Parts(*v, level + 1, i);
       if (slices != nullptr &&
@@ -264,24 +310,36 @@ Compaction* LdcPicker::LinkFirst() {
   return LinkDown(level, inputs);
 }
 
+// Of L0 the oldest first, of another level in key order.
 std::vector<FileMetaData*> LdcPicker::Inputs(Version* v, int level,
                                              FileMetaData* file) const {
-  return level == 0 ? L0Closure(v, file) : std::vector<FileMetaData*>{file};
+  if (level == 0) return L0Closure(v, file);
+  std::vector<FileMetaData*> inputs{file};
+  const std::vector<FileMetaData*>& files = Files(*v, level);
+  AddBoundaryFiles(*v, level,
+                   std::find(files.begin(), files.end(), file) - files.begin(),
+                   &inputs);
+  return inputs;
+}
+
+bool LdcPicker::FindOwnerAmong(const Version& v, int level,
+                               const std::vector<FileMetaData*>& files,
+                               size_t* i) const {
+  const std::vector<FileMetaData*>& all = Files(v, level);
+  for (const FileMetaData* file : files) {
+    *i = std::find(all.begin(), all.end(), file) - all.begin();
+    if (Parts(v, level, *i) != nullptr) return true;
+  }
+  return false;
 }
 
 Compaction* LdcPicker::Pick() {
   Version* const v = versions_->current();
-  int level;
   if (Compaction* const c = LinkFirst()) return c;
-  if (const FileMetaData* file = FileToMerge(*v, &level)) {
-    const size_t i = FindEntry(*v, level, file->largest.user_key());
-    const auto due = due_.find(file->number);
-    const char* const reason = due == due_.end() ? "space" : due->second.reason;
-    if (options().frozen_table_useless_percent < 100) NoteUseless(*v, level, i);
-    return NewMerge(level, i, reason);
-  }
+  if (Compaction* const c = MergeDue()) return c;
+  if (HeldBytes() > 0 && SpaceIsShort()) return MergeForSpace();
   if (CompactionScore(*v) < 1) return nullptr;
-  level = CompactionLevel(*v);
+  const int level = CompactionLevel(*v);
   FileMetaData* const file = NextWithoutSlices(*v, level);
   if (file == nullptr) {
     // Nothing can be linked before one of the level's files is merged.
@@ -294,7 +352,13 @@ Compaction* LdcPicker::Pick() {
     }
     return NewMerge(level, most, "level");
   }
-  return LinkDown(level, Inputs(v, level, file));
+  const std::vector<FileMetaData*> inputs = Inputs(v, level, file);
+  size_t owner;
+  if (FindOwnerAmong(*v, level, inputs, &owner)) {
+    return NewMerge(level, owner, "level");
+  }
+  if (HeldBytes() > 0 && SpaceIsShort(inputs)) return MergeForSpace();
+  return LinkDown(level, inputs);
 }
 
 // Algorithm 1, link.  Cuts the range of each input at the files of the next
@@ -325,7 +389,10 @@ Compaction* LdcPicker::LinkDown(int level,
     uint64_t bytes = 0;
   };
   std::map<size_t, Gain> gains;  // by number of the file
-  for (FileMetaData* table : inputs) {
+  // Of files that share a user key the last one has the oldest versions.
+  std::vector<FileMetaData*> oldest_first = inputs;
+  if (level > 0) std::reverse(oldest_first.begin(), oldest_first.end());
+  for (FileMetaData* table : oldest_first) {
     const Slice last = table->largest.user_key();
     TablePart slice;
     slice.begin = table->smallest.user_key().ToString();
@@ -354,33 +421,82 @@ Compaction* LdcPicker::LinkDown(int level,
   return c;
 }
 
-// A range is compacted as upstream does it, after the slices that lie in its
-// way have been merged.
+// The next files of a level in a range, as many as upstream takes, in the order
+// of Inputs().
+std::vector<FileMetaData*> LdcPicker::InputsOfRange(
+    Version* v, int level, const InternalKey* begin,
+    const InternalKey* end) const {
+  std::vector<FileMetaData*> inputs;
+  if (level == 0) {
+    v->GetOverlappingInputs(0, begin, end, &inputs);
+    return inputs;
+  }
+  const std::vector<FileMetaData*>& files = Files(*v, level);
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < files.size(); i++) {
+    if (begin != nullptr &&
+        comparator().Compare(LastKey(*v, level, i), *begin) <= 0) {
+      continue;
+    }
+    if (end != nullptr && comparator().user_comparator()->Compare(
+                              BeginOf(*v, level, i), end->user_key()) > 0) {
+      break;
+    }
+    inputs.push_back(files[i]);
+    bytes += files[i]->file_size;
+    if (bytes < options().max_file_size) continue;
+    AddBoundaryFiles(*v, level, i, &inputs);
+    break;
+  }
+  return inputs;
+}
+
+// The first file of a level in a range that has slices.
+bool LdcPicker::FindOwner(const Version& v, int level, const InternalKey* begin,
+                          const InternalKey* end, size_t* i) const {
+  for (*i = 0; *i < Files(v, level).size(); (*i)++) {
+    if (Parts(v, level, *i) == nullptr ||
+        (begin != nullptr &&
+         comparator().Compare(LastKey(v, level, *i), *begin) <= 0)) {
+      continue;
+    }
+    return end == nullptr || comparator().user_comparator()->Compare(
+                                 BeginOf(v, level, *i), end->user_key()) <= 0;
+  }
+  return false;
+}
+
+// Whether no deeper level has anything.
+bool LdcPicker::IsDeepest(const Version& v, int level) const {
+  while (++level < options().num_levels) {
+    if (!Files(v, level).empty()) return false;
+  }
+  return true;
+}
+
+// A range is compacted as upstream does it, with the slices in front of files
+// of both levels; in between, files of the next level that nothing comes into
+// are merged with theirs.
 Compaction* LdcPicker::PickRange(int level, const InternalKey* begin,
                                  const InternalKey* end) {
-  const Version& v = *versions_->current();
-  const Comparator* const user = comparator().user_comparator();
-  for (const int l : {level, level + 1}) {
-    for (size_t i = 0; l > 0 && i < Files(v, l).size(); i++) {
-      const PartList* const slices = Parts(v, l, i);
-      if (slices == nullptr) continue;
-      const TablePart& range = slices->range();
-      if ((end == nullptr ||
-           user->Compare(range.begin, end->user_key()) <= 0) &&
-          (begin == nullptr ||
-           user->Compare(range.end, begin->user_key()) >= 0)) {
-        return NewMerge(l, i, "manual");
-      }
+  Version* const v = versions_->current();
+  if (level > 0 && IsDeepest(*v, level)) {
+    return PickRangeOfDeepest(level, begin, end);
+  }
+  const std::vector<FileMetaData*> inputs = InputsOfRange(v, level, begin, end);
+  size_t owner;
+  if (FindOwner(*v, level + 1, begin, end, &owner)) {
+    const auto is_before = [&](const FileMetaData* table) {
+      return comparator().user_comparator()->Compare(
+                 LimitOf(*v, level + 1, owner), table->smallest.user_key()) < 0;
+    };
+    if (std::all_of(inputs.begin(), inputs.end(), is_before)) {
+      Compaction* const c = NewMerge(level + 1, owner, "manual");
+      Cover(c, LimitOf(*v, level + 1, owner));
+      return c;
     }
   }
-  Compaction* c = CompactionPicker::PickRange(level, begin, end);
-  int in_the_way;
-  size_t i;
-  if (c != nullptr && FindPartsInTheWay(c, &in_the_way, &i)) {
-    delete c;
-    c = NewMerge(in_the_way, i, "manual");
-  }
-  return c;
+  return inputs.empty() ? nullptr : NewMergeWithParts(level, inputs, "manual");
 }
 
 // Beyond the levels: no slice overlaps another file of its level or a slice in
@@ -398,17 +514,20 @@ std::string LdcPicker::Check(const Version& v) const {
       problem = "level " + std::to_string(level) + ", slices of table " +
                 std::to_string(Files(v, level)[i]->number) + ": " + rule;
     };
-    const TablePart& range = slices.range();
-    if (i > 0) {
-      const int order = user->Compare(LimitOf(v, level, i - 1), range.begin);
-      if (order > 0 || (order == 0 && !range.excludes_begin)) {
-        broken("they overlap the table before it");
+    for (const TablePart& slice : slices.newest_first()) {
+      const int order =
+          i == 0 ? -1 : user->Compare(LimitOf(v, level, i - 1), slice.begin);
+      if (order > 0 || (order == 0 && !slice.excludes_begin)) {
+        broken("one overlaps the table before it");
       }
-    }
-    if (i + 1 < Files(v, level).size() &&
-        user->Compare(range.end, Files(v, level)[i + 1]->smallest.user_key()) >=
-            0) {
-      broken("they overlap the table after it");
+      if (i + 1 == Files(v, level).size()) continue;
+      const Slice next = Files(v, level)[i + 1]->smallest.user_key();
+      const bool shared =
+          user->Compare(next, Files(v, level)[i]->largest.user_key()) == 0;
+      const int gap = user->Compare(slice.end, next);
+      if (gap > 0 || (gap == 0 && !shared)) {
+        broken("one overlaps the table after it");
+      }
     }
     for (size_t s = 1; s < slices.newest_first().size(); s++) {
       if (slices.newest_first()[s - 1].age <= slices.newest_first()[s].age) {

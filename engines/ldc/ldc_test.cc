@@ -1,12 +1,17 @@
 // Link, merge and reading through slices, on trees small enough to know.
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "db/filename.h"
+#include "db/table_cache.h"
+#include "db/version_edit.h"
+#include "db/version_set.h"
 #include "gtest/gtest.h"
 #include "leveldb/filter_policy.h"
+#include "port/port.h"
 #include "seams/small_tree_fixture.h"
 
 namespace leveldb {
@@ -282,15 +287,26 @@ TEST_F(LdcTest, FilesOfL0AreLinkedOldestFirst) {
   EXPECT_EQ(Scan(), "10=e 20=d");
 }
 
-TEST_F(LdcTest, TooManyFrozenBytesForceAMerge) {
-  options_.frozen_bytes_limit_percent = 33;
+TEST_F(LdcTest, TooManyFrozenBytesForceAMergeBeforeTheLink) {
+  options_.frozen_bytes_limit_percent = 35;
+  options_.event_log_path = path_ + ".events";
+  options_.env->RemoveFile(options_.event_log_path);
   Open();
   Flush({10, 20, 30, 40}, std::string(3000, 'a'));
   Flush({10}, std::string(3000, 'b'));
   EXPECT_EQ(Ticker("merge_count"), 0u);
-  Flush({20, 30}, std::string(3000, 'c'));
+  Flush({20, 30}, std::string(3000, 'c'));  // With it there would be 9 of 21 KB
   EXPECT_EQ(Ticker("merge_count"), 1u);
-  EXPECT_EQ(Number("recompact.space", "frozen_bytes"), 0u);
+  EXPECT_EQ(Ticker("link_count"), 2u);
+  const uint64_t frozen = Number("recompact.space", "frozen_bytes");
+  EXPECT_GT(frozen, 0u);
+  EXPECT_LT(frozen * 100, Number("recompact.space", "live_bytes") * 35);
+  db_.reset();  // It keeps the last events
+  std::string events;
+  ASSERT_TRUE(
+      ReadFileToString(options_.env, options_.event_log_path, &events).ok());
+  EXPECT_LT(events.find("\"type\": \"merge\""),
+            events.rfind("\"type\": \"link\""));
 }
 
 TEST_F(LdcTest, WhereEveryFileHasSlicesOneIsMerged) {
@@ -439,6 +455,85 @@ TEST_F(LdcTest, LinksGoFirstWhereTheyAreAskedTo) {
     EXPECT_EQ(Scan(), "10=a 15=b 16=c 20=a");
     db_.reset();
   }
+}
+
+// Does something while a MANIFEST is synced, when the lock is free.
+class HookedManifestEnv : public EnvWrapper {
+ public:
+  HookedManifestEnv() : EnvWrapper(Env::Default()) {}
+
+  Status NewWritableFile(const std::string& name,
+                         WritableFile** result) override {
+    const Status s = target()->NewWritableFile(name, result);
+    if (s.ok() && name.find("MANIFEST") != std::string::npos) {
+      *result = new Manifest(this, *result);
+    }
+    return s;
+  }
+
+  std::function<void()> hook;
+
+ private:
+  class Manifest : public WritableFile {
+   public:
+    Manifest(HookedManifestEnv* env, WritableFile* target)
+        : env_(env), target_(target) {}
+    Status Append(const Slice& data) override { return target_->Append(data); }
+    Status Close() override { return target_->Close(); }
+    Status Flush() override { return target_->Flush(); }
+    Status Sync() override {
+      const Status s = target_->Sync();
+      if (env_->hook) env_->hook();
+      return s;
+    }
+
+   private:
+    HookedManifestEnv* const env_;
+    const std::unique_ptr<WritableFile> target_;
+  };
+};
+
+TEST_F(LdcTest, WhatBecomesDueWhileAVersionIsOnItsWayIsMerged) {
+  HookedManifestEnv env;
+  options_.env = &env;
+  options_.slice_link_threshold = 2;
+  options_.slice_link_adaptive = true;
+  options_.slice_link_adaptive_window = 10;
+  Open();
+  Flush({10, 20}, "a");
+  int records = 0;
+  env.hook = [&] {
+    // The first is that of the flush, the second that of the link.
+    if (Ticker("flush_count") < 2 || ++records != 2) return;
+    for (int i = 0; i < 3 * options_.slice_link_adaptive_window; i++) Get(10);
+  };
+  Flush({10}, "b");
+  EXPECT_GE(records, 2);
+  EXPECT_EQ(Ticker("merge_count"), 1u);  // The threshold is 1 now
+  EXPECT_EQ(Number("recompact.space", "frozen_bytes"), 0u);
+  db_.reset();
+  options_.env = Env::Default();
+}
+
+TEST_F(LdcTest, AnEditThatMakesNoSenseIsACorruption) {
+  const InternalKeyComparator comparator(BytewiseComparator());
+  options_.comparator = &comparator;
+  options_.env->CreateDir(path_);
+  TableCache tables(path_, options_, 10);
+  VersionSet versions(path_, &options_, &tables, &comparator);
+  TablePart part;
+  FileMetaData nowhere;
+  nowhere.number = 7;
+  part.table = &nowhere;
+  VersionEdit edit;
+  edit.AddPart(1, 6, part);
+  edit.SetLogNumber(1);
+  port::Mutex mutex;
+  mutex.Lock();
+  const Status s = versions.LogAndApply(&edit, &mutex);
+  mutex.Unlock();
+  EXPECT_TRUE(s.IsCorruption()) << s.ToString();
+  options_.comparator = BytewiseComparator();
 }
 
 TEST_F(LdcTest, ReadsAloneMergeEverythingWhereTheThresholdIsAdaptive) {

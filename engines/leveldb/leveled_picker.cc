@@ -15,7 +15,7 @@ class LeveledPicker : public CompactionPicker {
 
   void Score(Version* v) override { ScoreBySize(v); }
 
-  bool NeedsCompaction() const override { return versions_->NeedsCompaction(); }
+  bool NeedsCompaction() override { return versions_->NeedsCompaction(); }
 
   Compaction* Pick() override { return versions_->PickCompaction(); }
 };
@@ -25,7 +25,8 @@ class LeveledPicker : public CompactionPicker {
 // The tree is upstream's.
 const char* EngineFormat() { return ""; }
 
-void AdjustOptions(Options*) {}
+// Upstream's tree has no count of its deletions.
+void AdjustOptions(Options* options) { options->deletions_limit_percent = 0; }
 
 CompactionPicker* NewCompactionPicker(VersionSet* versions) {
   return new LeveledPicker(versions);

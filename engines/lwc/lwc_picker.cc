@@ -31,6 +31,12 @@ struct DTable {
     return newest_first;
   }
 
+  // Whether all are of one run: then there is one, but where it was too large
+  // for a table.
+  bool is_one_segment() const {
+    return size > 0 && segments[0].run == segments[size - 1].run;
+  }
+
   size_t range;             // number of the range, from 0
   const Segment* segments;  // newest first
   size_t size = 0;
@@ -101,7 +107,9 @@ class SegmentRouter : public OutputRouter {
 
   void Add(const FileMetaData& table, VersionEdit* edit) override {
     const size_t range = RangeOf(table.largest.user_key());
-    const bool is_same = has_added_ && range == added_range_;
+    const bool is_same =
+        has_added_ && range == added_range_ &&
+        user_->Compare(added_largest_, table.smallest.user_key()) != 0;
     if (is_same && runs_[range] == 0 && new_ranges_ > 0) {
       edit->AddCut(level_, added_largest_);
       new_ranges_--;
@@ -154,15 +162,13 @@ class LwcPicker : public CompactionPicker {
   Status CheckOptions() const override;
   Status CheckRecovered(const Version& v) const override;
   void Score(Version* v) override;
-  bool NeedsCompaction() const override {
+  bool NeedsCompaction() override {
     return CompactionScore(*versions_->current()) >= 1;
   }
   Compaction* Pick() override;
   Compaction* PickRange(int level, const InternalKey* begin,
                         const InternalKey* end) override;
-  int LastLevelOfRange(int deepest) const override {
-    return std::max(deepest, 1) + 1;
-  }
+  int LastLevelOfRange(int deepest) const override { return deepest + 1; }
   std::string Check(const Version& v) const override;
 
  private:
@@ -179,9 +185,13 @@ class LwcPicker : public CompactionPicker {
   const std::vector<DTable>& DTablesOf(const Version& v, int level) const;
   double Overfullness(const DTable& dtable) const;
   bool Overlaps(const Version& v, int level, const FileMetaData& table) const;
+  Slice LastOf(const DTable& dtable) const;  // user key
+  bool Touches(const DTable& dtable, const InternalKey* begin,
+               const InternalKey* end) const;
 
-  Compaction* CompactLevelZero(std::vector<FileMetaData*> inputs,
+  Compaction* CompactLevelZero(const std::vector<FileMetaData*>& inputs,
                                const char* reason);
+  Compaction* MoveToNext(int level, const DTable& victim);
   Compaction* AppendToNext(int level, const DTable& victim, const char* reason);
   Compaction* MergeSelf(int level, const DTable& dtable, const char* reason);
   Compaction* MoveDown(int level, FileMetaData* table, const char* reason);
@@ -304,7 +314,7 @@ const std::vector<DTable>& LwcPicker::DTablesOf(const Version& v,
 // Above 1 if there are too many segments, or more bytes than in two.  What has
 // only one segment has not, as nothing would become smaller.
 double LwcPicker::Overfullness(const DTable& dtable) const {
-  if (dtable.size <= 1) return 0;
+  if (dtable.size == 0 || dtable.is_one_segment()) return 0;
   return std::max(static_cast<double>(dtable.newest_run()) /
                       (options().dtable_segments + 1),
                   static_cast<double>(dtable.bytes) /
@@ -340,7 +350,10 @@ Compaction* LwcPicker::Pick() {
   if (CompactionScore(*v) < 1) return nullptr;
   int level = CompactionLevel(*v);
   if (level == 0) {
-    return CompactLevelZero(L0Closure(v, Files(*v, 0).back()), "size");
+    const std::vector<FileMetaData*> inputs = L0Closure(v, Files(*v, 0).back());
+    return inputs.size() == 1 && !Overlaps(*v, 1, *inputs[0])
+               ? MoveDown(0, inputs[0], "size")
+               : CompactLevelZero(inputs, "size");
   }
   const bool with_itself = level == kWithItself;
   if (with_itself) level = Deepest(*v);
@@ -351,8 +364,10 @@ Compaction* LwcPicker::Pick() {
                           return with_itself ? Overfullness(a) < Overfullness(b)
                                              : a.bytes < b.bytes;
                         });
-  return with_itself ? MergeSelf(level, worst, "segments")
-                     : AppendToNext(level, worst, "size");
+  if (with_itself) return MergeSelf(level, worst, "segments");
+  const bool moves =
+      worst.size == 1 && !Overlaps(*v, level + 1, *worst.segments[0].table);
+  return moves ? MoveToNext(level, worst) : AppendToNext(level, worst, "size");
 }
 
 Compaction* LwcPicker::PickRange(int level, const InternalKey* begin,
@@ -361,24 +376,45 @@ Compaction* LwcPicker::PickRange(int level, const InternalKey* begin,
   if (level == 0) {
     std::vector<FileMetaData*> inputs;
     v->GetOverlappingInputs(0, begin, end, &inputs);
-    return inputs.empty() ? nullptr
-                          : CompactLevelZero(std::move(inputs), "manual");
+    if (inputs.empty()) return nullptr;
+    Compaction* const c = CompactLevelZero(inputs, "manual");
+    CoverInputs(c);
+    return c;
   }
-  const Comparator* const user = comparator().user_comparator();
   const bool is_deepest = level == Deepest(*v);
   for (const DTable& dtable : DTablesOf(*v, level)) {
-    if (is_deepest && dtable.size <= 1) continue;
-    for (const auto& [table, run] : dtable) {
-      if ((begin == nullptr ||
-           user->Compare(table->largest.user_key(), begin->user_key()) >= 0) &&
-          (end == nullptr ||
-           user->Compare(table->smallest.user_key(), end->user_key()) <= 0)) {
-        return is_deepest ? MergeSelf(level, dtable, "manual")
-                          : AppendToNext(level, dtable, "manual");
-      }
-    }
+    if (is_deepest && dtable.is_one_segment() && !HasDeletions()) continue;
+    if (!Touches(dtable, begin, end)) continue;
+    const Slice last = LastOf(dtable);
+    Compaction* const c = is_deepest ? MergeSelf(level, dtable, "manual")
+                                     : AppendToNext(level, dtable, "manual");
+    Cover(c, last);
+    return c;
   }
   return nullptr;
+}
+
+Slice LwcPicker::LastOf(const DTable& dtable) const {
+  const FileMetaData* last = dtable.begin()->table;
+  for (const auto& [table, run] : dtable) {
+    if (comparator().Compare(table->largest, last->largest) > 0) last = table;
+  }
+  return last->largest.user_key();
+}
+
+// Whether a segment overlaps a range, and some of them go on after its begin.
+bool LwcPicker::Touches(const DTable& dtable, const InternalKey* begin,
+                        const InternalKey* end) const {
+  for (const auto& [table, run] : dtable) {
+    if ((begin == nullptr ||
+         comparator().Compare(table->largest, *begin) > 0) &&
+        (end == nullptr ||
+         comparator().user_comparator()->Compare(table->smallest.user_key(),
+                                                 end->user_key()) <= 0)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::unique_ptr<SegmentRouter> LwcPicker::RouterTo(int level,
@@ -410,12 +446,8 @@ bool LwcPicker::Overlaps(const Version& v, int level,
   return false;
 }
 
-Compaction* LwcPicker::CompactLevelZero(std::vector<FileMetaData*> inputs,
-                                        const char* reason) {
-  const Version& v = *versions_->current();
-  if (inputs.size() == 1 && !Overlaps(v, 1, *inputs[0])) {
-    return MoveDown(0, inputs[0], reason);
-  }
+Compaction* LwcPicker::CompactLevelZero(
+    const std::vector<FileMetaData*>& inputs, const char* reason) {
   uint64_t bytes = 0;
   for (const FileMetaData* f : inputs) bytes += f->file_size;
   const auto piece =
@@ -430,23 +462,25 @@ void LwcPicker::LeaveRuns(const DTable& dtable, int level,
   }
 }
 
+// The DTable leaves its level for a range of the next one in which it overlaps
+// nothing.  Ranges that nothing comes into any more, as when keys ascend, are
+// given up.
+Compaction* LwcPicker::MoveToNext(int level, const DTable& victim) {
+  const Version& v = *versions_->current();
+  Compaction* const c = MoveDown(level, victim.segments[0].table, "size");
+  LeaveRuns(victim, level, c);
+  const LevelCuts& cuts = Cuts(v, level);
+  if (static_cast<double>(cuts.size()) > 2 * FullDTables(level)) {
+    c->edit()->RemoveCut(level, cuts[std::min(victim.range, cuts.size() - 1)]);
+  }
+  return c;
+}
+
 // The DTable leaves its level: its segments are merged and what comes of them
 // is appended, one segment each, to the DTables of the next level whose ranges
-// it reaches into.  What overlaps nothing there is moved; then ranges that
-// nothing comes into any more, as when keys ascend, are given up.
+// it reaches into.
 Compaction* LwcPicker::AppendToNext(int level, const DTable& victim,
                                     const char* reason) {
-  const Version& v = *versions_->current();
-  if (victim.size == 1 && !Overlaps(v, level + 1, *victim.segments[0].table)) {
-    Compaction* const c = MoveDown(level, victim.segments[0].table, reason);
-    LeaveRuns(victim, level, c);
-    const LevelCuts& cuts = Cuts(v, level);
-    if (static_cast<double>(cuts.size()) > 2 * FullDTables(level)) {
-      c->edit()->RemoveCut(level,
-                           cuts[std::min(victim.range, cuts.size() - 1)]);
-    }
-    return c;
-  }
   const double pieces = FullDTables(level + 1) / FullDTables(level);
   const auto piece =
       static_cast<uint64_t>(static_cast<double>(victim.bytes) / pieces);
@@ -557,6 +591,8 @@ std::string LwcPicker::Check(const Version& v) const {
 const char* EngineFormat() { return "lwc"; }
 
 void AdjustOptions(Options* options) {
+  options->num_levels =
+      std::min(options->num_levels, static_cast<int>(config::kNumLevels) - 1);
   options->seek_compaction = false;
   options->flush_to_l0_only = true;
   options->user_key_aligned_outputs = true;

@@ -255,6 +255,39 @@ TEST_F(LwcTest, CompactRangeLeavesOneSegmentInEachDTable) {
   EXPECT_EQ(Scan(), "10=a 20=a 30=a 40=a");
 }
 
+TEST_F(LwcTest, CompactRangeLeavesNoDeletionsInTheDeepestLevel) {
+  for (const bool one_file : {false, true}) {
+    options_.dtable_files = one_file;
+    Open();
+    for (int i = 0; i < 40; i++) {
+      Flush({4 * i, 4 * i + 3}, Large(static_cast<char>('a' + i % 26)));
+    }
+    ASSERT_GT(FilesAt(3), 0);
+    for (int i = 0; i < 40; i++) {
+      Delete(4 * i);
+      Delete(4 * i + 3);
+      if (i % 3 == 0) Flush();
+    }
+    CompactEverything();
+    EXPECT_EQ(Scan(), "");
+    EXPECT_EQ(TablesOnDisk().size(), 0u);
+  }
+}
+
+TEST_F(LwcTest, TablesInTheFileOfAnotherStayOpen) {
+  options_.dtable_files = true;
+  Open();
+  Flush({10, 40}, Large('a'));
+  Flush({10, 30}, Large('b'));
+  Flush({10, 20}, "c");
+  ASSERT_EQ(TablesOnDisk().size(), 1u);
+  options_.tables_stay_open = true;
+  Open();
+  EXPECT_EQ(Ticker("table_opens"), 3u);
+  EXPECT_EQ(Scan(), "10=c 20=c 30=b 40=a");
+  EXPECT_EQ(Ticker("table_opens"), 3u);
+}
+
 TEST_F(LwcTest, AMissingTableIsToldAtOpen) {
   Open();
   Flush({10, 20}, "a");

@@ -13,7 +13,7 @@ namespace leveldb {
 CompactionPlan::CompactionPlan(const Compaction& compaction,
                                const InternalKeyComparator& comparator,
                                TableCache* tables, uint64_t subtask_bytes)
-    : user_comparator_(comparator.user_comparator()), table_cache_(tables) {
+    : comparator_(comparator), table_cache_(tables) {
   if (compaction.parts() != nullptr) {
     for (const TablePart& part : compaction.parts()->newest_first()) {
       AddRun({part.table}, &part);
@@ -49,27 +49,31 @@ void CompactionPlan::AddBlocks(const FileMetaData& table, InputRun* run) {
     status_ = open_tables_.back()->status();
     return;
   }
-  const std::unique_ptr<Iterator> index(opened->NewIndexIterator());
-  Slice lower_bound = Keep(table.smallest.user_key());
-  const Slice largest = Keep(table.largest.user_key());
-  for (index->SeekToFirst(); index->Valid(); index->Next()) {
-    if (run->part != nullptr &&
-        user_comparator_->Compare(lower_bound, run->part->end) > 0) {
-      return;
+  // A limit is an entry of the run or lies between two of its entries, so none
+  // goes beyond the table, which an index may do, or the part.
+  InternalKey before(table.smallest.user_key(), kMaxSequenceNumber,
+                     kValueTypeForSeek);
+  InternalKey last = table.largest;
+  if (const TablePart* const part = run->part) {
+    if (comparator_.Compare(part->Before(), before) > 0) {
+      before = part->Before();
     }
+    if (comparator_.Compare(part->Last(), last) < 0) last = part->Last();
+  }
+  Slice lower_bound = Keep(before.Encode());
+  const Slice end = Keep(last.Encode());
+  const std::unique_ptr<Iterator> index(opened->NewIndexIterator());
+  for (index->Seek(before.Encode()); index->Valid(); index->Next()) {
+    if (comparator_.Compare(lower_bound, end) >= 0) return;
     BlockHandle handle;
     Slice encoded = index->value();
     status_ = handle.DecodeFrom(&encoded);
     if (!status_.ok()) return;
-    Slice limit = Keep(ExtractUserKey(index->key()));
-    // The index may give the last block a key beyond those of the next table.
-    if (user_comparator_->Compare(limit, largest) > 0) limit = largest;
-    if (run->part == nullptr ||
-        user_comparator_->Compare(limit, run->part->begin) >= 0) {
-      run->blocks.push_back({opened->file(), handle.offset(),
-                             handle.size() + kBlockTrailerSize, lower_bound,
-                             limit});
-    }
+    const bool is_beyond = comparator_.Compare(index->key(), end) > 0;
+    const Slice limit = is_beyond ? end : Keep(index->key());
+    run->blocks.push_back({opened->file(), handle.offset(),
+                           handle.size() + kBlockTrailerSize, lower_bound,
+                           limit});
     lower_bound = limit;
   }
   status_ = index->status();
@@ -87,8 +91,8 @@ size_t CompactionPlan::FirstRun(const std::vector<size_t>& next) const {
   for (size_t run = 0; run < runs_.size(); run++) {
     if (next[run] == runs_[run].blocks.size()) continue;
     if (first == runs_.size() ||
-        user_comparator_->Compare(runs_[run].blocks[next[run]].limit,
-                                  runs_[first].blocks[next[first]].limit) < 0) {
+        comparator_.Compare(runs_[run].blocks[next[run]].limit,
+                            runs_[first].blocks[next[first]].limit) < 0) {
       first = run;
     }
   }
@@ -126,17 +130,17 @@ void CompactionPlan::AddSubtask(std::vector<size_t>* next, const Slice* end) {
     // A block that the sub-task before had to read, too, is known.
     piece.begins_with_known_block =
         !is_first && piece.begin < blocks.size() &&
-        user_comparator_->Compare(blocks[piece.begin].lower_bound,
-                                  subtasks_[subtasks_.size() - 2].end) <= 0;
+        comparator_.Compare(blocks[piece.begin].lower_bound,
+                            subtasks_[subtasks_.size() - 2].end) < 0;
     while (piece.end < blocks.size() &&
            (end == nullptr ||
-            user_comparator_->Compare(blocks[piece.end].limit, *end) <= 0)) {
+            comparator_.Compare(blocks[piece.end].limit, *end) <= 0)) {
       piece.end++;
     }
     (*next)[run] = piece.end;
     // The next block may hold keys on both sides of the boundary.
     if (piece.end < blocks.size() &&
-        user_comparator_->Compare(blocks[piece.end].lower_bound, *end) <= 0) {
+        comparator_.Compare(blocks[piece.end].lower_bound, *end) < 0) {
       piece.end++;
     }
     if (piece.begin == piece.end) continue;

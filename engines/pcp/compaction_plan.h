@@ -27,7 +27,7 @@ struct InputBlock {
   const RandomAccessFile* file;
   uint64_t offset;
   uint64_t bytes;
-  Slice lower_bound;  // user key that is not after the first in the block, ...
+  Slice lower_bound;  // internal key that is before the first in the block, ...
   Slice limit;        // ... and one that is not before the last
 };
 
@@ -38,8 +38,9 @@ struct InputRun {
   const TablePart* part = nullptr;
 };
 
-// A sub-task: all entries of the inputs with user keys after the end of the
-// sub-task before it and up to its own (PCP III-B).
+// A sub-task: all entries of the inputs after the end of the sub-task before it
+// and up to its own (PCP III-B).  An end may lie between versions of a user
+// key, of which there can be any number.
 struct Subtask {
   // Blocks [begin, end) of a run.  The first one may straddle the boundary to
   // the sub-tasks before, of which the first read it.
@@ -50,7 +51,7 @@ struct Subtask {
   };
 
   bool is_last = false;  // then it has no end
-  Slice end;             // user key, in the plan
+  Slice end;             // internal key, in the plan
   std::vector<Piece> pieces;
   uint64_t bytes = 0;  // to be read
 };
@@ -83,7 +84,7 @@ class CompactionPlan {
   size_t FirstRun(const std::vector<size_t>& next) const;
   void AddSubtask(std::vector<size_t>* next, const Slice* end);
 
-  const Comparator* const user_comparator_;
+  const InternalKeyComparator& comparator_;
   TableCache* const table_cache_;
   std::vector<std::unique_ptr<Iterator>> open_tables_;
   Arena keys_;

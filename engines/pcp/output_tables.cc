@@ -3,6 +3,7 @@
 #include "db/table_cache.h"
 #include "db/version_set.h"
 #include "leveldb/iterator.h"
+#include "seams/compaction_picker.h"
 #include "seams/compaction_runner.h"
 #include "seams/statistics.h"
 
@@ -72,6 +73,17 @@ class OutputTables::Table {
   std::unique_ptr<TableBuilder> builder_;  // of file_, until it is complete
 };
 
+Status OutputTables::CheckPicker(const CompactionPicker& picker) {
+  for (int level = 1; level < config::kNumLevels; level++) {
+    if (picker.UseOfRuns(level) != kOwnRuns) continue;
+    return Status::InvalidArgument(
+        "subtask_bytes",
+        "must be 0, since this engine keeps sorted runs and says where their "
+        "tables end; or give it another runner");
+  }
+  return Status::OK();
+}
+
 OutputTables::OutputTables(CompactionRunner* runner, Compaction* compaction)
     : runner_(runner), compaction_(compaction) {}
 
@@ -79,6 +91,7 @@ OutputTables::~OutputTables() = default;
 
 std::vector<OutputTables::Chunk> OutputTables::Cut(
     const std::shared_ptr<const BuiltSubtask>& built, bool is_last) {
+  compaction_->edit()->counts()->Add(built->dropped);
   std::vector<Chunk> chunks;
   size_t byte = 0;
   for (size_t i = 0; i < built->blocks.size(); i++) {
@@ -110,7 +123,10 @@ std::vector<OutputTables::Chunk> OutputTables::Cut(
 
 bool OutputTables::GoesOn(const BuiltBlock& block) const {
   const Options& options = runner_->options();
-  if (current_ == nullptr || !options.user_key_aligned_outputs) return false;
+  if (current_ == nullptr || !options.user_key_aligned_outputs ||
+      current_bytes_ >= 2 * options.max_file_size) {
+    return false;
+  }
   const auto* const comparator =
       static_cast<const InternalKeyComparator*>(options.comparator);
   return comparator->user_comparator()->Compare(

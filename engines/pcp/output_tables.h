@@ -16,11 +16,16 @@
 namespace leveldb {
 
 class Compaction;
+class CompactionPicker;
 class CompactionRunner;
 
 // Step 7: the blocks of sub-tasks become tables.
 class OutputTables {
  public:
+  // InvalidArgument, if the picker says where tables end: here that depends on
+  // their size and on what they overlap.
+  static Status CheckPicker(const CompactionPicker& picker);
+
   // A table that is not complete yet.
   class Table;
 

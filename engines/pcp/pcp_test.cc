@@ -20,6 +20,8 @@
 #include "gtest/gtest.h"
 #include "leveldb/env.h"
 #include "leveldb/filter_policy.h"
+#include "pcp/output_tables.h"
+#include "seams/compaction_picker.h"
 #include "util/random.h"
 #include "util/testutil.h"
 
@@ -55,6 +57,14 @@ class WatchedEnv : public EnvWrapper {
     }
     return s;
   }
+
+  Status TryToStartThread(void (*function)(void*), void* arg) override {
+    if (threads_ == 0) return Status::IOError("no thread", "planned failure");
+    threads_--;
+    return target()->TryToStartThread(function, arg);
+  }
+  // So many threads can be started from now on.
+  void set_threads(int n) { threads_ = n; }
 
   // The nth read, append or sync of a table from now on fails.
   void FailRead(int n) { reads_until_failure_ = n; }
@@ -128,6 +138,7 @@ class WatchedEnv : public EnvWrapper {
     const std::unique_ptr<WritableFile> target_;
   };
 
+  std::atomic<int> threads_{1 << 30};
   std::mutex mutex_;
   std::vector<Range> reads_;  // guarded by mutex_
   std::atomic<int> reads_until_failure_{0}, appends_until_failure_{0},
@@ -315,6 +326,67 @@ TEST_F(PcpTest, TablesAreTheSameWhoeverWritesThem) {
   }
 }
 
+TEST_F(PcpTest, GoesOnInFewerThreadsWhereThereAreNoMore) {
+  FillAndCompact();
+  const auto tables = Tables();
+  options_.read_threads = options_.compute_threads = 2;
+  for (int threads = 0; threads < 6; threads++) {
+    env_.set_threads(threads);
+    FillAndCompact();
+    EXPECT_TRUE(Tables() == tables) << threads;
+  }
+}
+
+TEST_F(PcpTest, AKeyOfManyVersionsIsCutIntoSubtasksAndTables) {
+  for (const bool pipelined : {false, true}) {
+    options_.pipelined_compaction = pipelined;
+    Close();
+    Destroy();
+    ASSERT_TRUE(Open().ok());
+    snapshots_.push_back(db_->GetSnapshot());
+    constexpr int kVersions = 4000;
+    for (int version = 0; version < kVersions; version++) {
+      const std::string value = std::to_string(version) + std::string(300, 'v');
+      ASSERT_TRUE(db_->Put(WriteOptions(), Key(1), value).ok());
+      if (version % 1000 == 0) FlushMemTable();
+    }
+    ASSERT_TRUE(db_->Put(WriteOptions(), Key(2), "beside").ok());
+    db_->CompactRange(nullptr, nullptr);
+    WaitUntilIdle();
+    EXPECT_EQ(Entries().size(), kVersions + 1u);
+    for (const auto& [number, contents] : Tables()) {
+      EXPECT_LT(contents.size(), 3 * options_.max_file_size);
+    }
+    const auto events = Compactions();
+    ASSERT_FALSE(events.empty());
+    for (const auto& event : events) {
+      EXPECT_GT(event.at("subtasks").get<uint64_t>() * options_.subtask_bytes,
+                event.at("bytes_read_upper").get<uint64_t>() / 2);
+    }
+  }
+}
+
+TEST(PcpPickerTest, APickerThatSaysWhereTablesEndIsRefused) {
+  class RunsPicker : public CompactionPicker {
+   public:
+    explicit RunsPicker(RunUse use) : CompactionPicker(nullptr), use_(use) {}
+    RunUse UseOfRuns(int level) const override {
+      return level == 2 ? use_ : kNoRuns;
+    }
+    void Score(Version*) override {}
+    bool NeedsCompaction() override { return false; }
+    Compaction* Pick() override { return nullptr; }
+
+   private:
+    const RunUse use_;
+  };
+  EXPECT_TRUE(OutputTables::CheckPicker(RunsPicker(kNoRuns)).ok());
+  EXPECT_TRUE(OutputTables::CheckPicker(RunsPicker(kCopiedRuns)).ok());
+  const Status s = OutputTables::CheckPicker(RunsPicker(kOwnRuns));
+  EXPECT_TRUE(s.IsInvalidArgument());
+  EXPECT_NE(s.ToString().find("subtask_bytes"), std::string::npos);
+}
+
 TEST_F(PcpTest, EntriesAreThoseOfUpstreamsLoop) {
   options_.subtask_bytes = 0;
   FillAndCompact();
@@ -381,7 +453,7 @@ TEST_F(PcpTest, SpansTellTheOrderOfTheStages) {
   events = Compactions();
   ASSERT_FALSE(events.empty());
   for (const auto& event : events) {
-    ASSERT_GT(event.at("subtasks"), 3);
+    ASSERT_GT(event.at("subtasks"), 1);
     EXPECT_EQ(event.at("compute_threads"), 2);
     EXPECT_LE(event.at("readq_us").get<int64_t>(),
               event.at("subtasks").get<int64_t>() *

@@ -25,7 +25,8 @@ Pipeline::Pipeline(const PipelineSettings& settings, const MergeRules& rules,
       count_(rules.plan.subtasks().size()) {}
 
 Status Pipeline::Run(int64_t* flush_micros) {
-  return settings_.pipelined ? RunStages() : RunInTurn(flush_micros);
+  if (settings_.pipelined && StartStages()) return RunStages();
+  return RunInTurn(flush_micros);
 }
 
 Status Pipeline::RunInTurn(int64_t* flush_micros) {
@@ -51,19 +52,37 @@ Status Pipeline::RunInTurn(int64_t* flush_micros) {
   return s;
 }
 
-Status Pipeline::RunStages() {
-  std::unique_lock<std::mutex> lock(mutex_);
+bool Pipeline::StartStages() {
+  std::unique_lock<std::mutex> lock(mutex_);  // They wait until all have begun
   const std::pair<void (Pipeline::*)(int), int> stages[] = {
       {&Pipeline::ReadAll, settings_.read_threads},
       {&Pipeline::BuildAll, settings_.compute_threads},
       {&Pipeline::WriteAll, settings_.write_threads}};
   for (const auto& [stage, threads] : stages) {
     for (int thread = 0; thread < threads; thread++) {
-      running_threads_++;
-      runner_->env()->StartThread(
-          &RunThread, new ThreadStart{shared_from_this(), stage, thread});
+      auto start = std::make_unique<ThreadStart>(
+          ThreadStart{shared_from_this(), stage, thread});
+      const Status s =
+          runner_->env()->TryToStartThread(&RunThread, start.get());
+      if (s.ok()) {
+        start.release();
+        running_threads_++;
+      } else if (thread == 0) {
+        // A stage that nobody works on: those that have begun end again.
+        status_ = s;
+        while (running_threads_ > 0) caller_.wait(lock);
+        status_ = Status::OK();
+        return false;
+      } else {
+        break;
+      }
     }
   }
+  return true;
+}
+
+Status Pipeline::RunStages() {
+  std::unique_lock<std::mutex> lock(mutex_);
   // One that became full before OnImmutableMemTable() could be called.
   memtable_waits_ |= runner_->HasImmutableMemTable();
   while (running_threads_ > 0) {

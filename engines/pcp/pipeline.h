@@ -78,6 +78,10 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
   using Clock = std::chrono::steady_clock;
 
   Status RunInTurn(int64_t* flush_micros);
+
+  // Starts the threads of all stages, or as many as there are to be had.
+  // Returns false if a stage has none, when no thread is left running.
+  bool StartStages();
   Status RunStages();
 
   // The threads of a stage: each takes sub-tasks, or parts of them, until there

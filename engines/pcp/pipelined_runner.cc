@@ -62,6 +62,10 @@ class PipelinedRunner : public CompactionRunner {
 
 Status PipelinedRunner::CheckOptions() const {
   const Options& o = options();
+  if (MovesData()) {
+    const Status s = OutputTables::CheckPicker(picker());
+    if (!s.ok()) return s;
+  }
   const std::pair<const char*, int> counts[] = {
       {"read_threads", o.read_threads},
       {"compute_threads", o.compute_threads},

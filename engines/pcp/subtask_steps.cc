@@ -46,15 +46,13 @@ class PieceIterator : public Iterator {
         extents_(extents) {
     const std::vector<Subtask>& subtasks = rules.plan.subtasks();
     if (number > 0) BeginAfter(subtasks[number - 1].end);
-    if (!subtasks[number].is_last) end_ = subtasks[number].end;
+    if (!subtasks[number].is_last) EndWith(subtasks[number].end);
     if (run_.part == nullptr) return;
-    if (run_.part->excludes_begin) {
-      BeginAfter(run_.part->begin);
-    } else {
-      BeginAt(
-          InternalKey(run_.part->begin, kMaxSequenceNumber, kValueTypeForSeek));
-    }
-    if (!end_ || IsAfter(*end_, run_.part->end)) end_ = run_.part->end;
+    const InternalKey before(run_.part->begin, kMaxSequenceNumber,
+                             kValueTypeForSeek);
+    const InternalKey after(run_.part->begin, 0, static_cast<ValueType>(0));
+    BeginAfter((run_.part->excludes_begin ? after : before).Encode());
+    EndWith(InternalKey(run_.part->end, 0, static_cast<ValueType>(0)).Encode());
   }
 
   void SeekToFirst() override {
@@ -78,15 +76,15 @@ class PieceIterator : public Iterator {
 
  private:
   bool IsAfter(const Slice& a, const Slice& b) const {
-    return comparator_.user_comparator()->Compare(a, b) > 0;
+    return comparator_.Compare(a, b) > 0;
   }
 
-  void BeginAfter(const Slice& user_key) {
-    // Behind every entry of the key: none has sequence number 0.
-    BeginAt(InternalKey(user_key, 0, kTypeDeletion));
+  // Of several bounds the narrowest counts.
+  void BeginAfter(const Slice& key) {
+    if (!begin_ || IsAfter(key, *begin_)) begin_ = key.ToString();
   }
-  void BeginAt(const InternalKey& key) {
-    if (!begin_ || comparator_.Compare(key, *begin_) > 0) begin_ = key;
+  void EndWith(const Slice& key) {
+    if (!end_ || IsAfter(*end_, key)) end_ = key.ToString();
   }
 
   // Goes on to the next block where one has ended, and ends with the range.
@@ -97,7 +95,7 @@ class PieceIterator : public Iterator {
       OpenBlock();
     }
     if (entries_ != nullptr && reaches_end_ &&
-        IsAfter(ExtractUserKey(entries_->key()), *end_)) {
+        IsAfter(entries_->key(), *end_)) {
       entries_.reset();
     }
   }
@@ -113,10 +111,13 @@ class PieceIterator : public Iterator {
     status_ = Decode(extent.data.data() + (block.offset - extent.offset),
                      block.bytes - kBlockTrailerSize);
     if (!status_.ok()) return;
-    reaches_end_ = end_ && IsAfter(block.limit, *end_);
+    reaches_end_ = end_ && !IsAfter(*end_, block.limit);
     entries_.reset(contents_->NewIterator(&comparator_));
-    if (begin_ && !IsAfter(block.lower_bound, begin_->user_key())) {
-      entries_->Seek(begin_->Encode());
+    if (begin_ && !IsAfter(block.lower_bound, *begin_)) {
+      entries_->Seek(*begin_);
+      if (entries_->Valid() && entries_->key() == Slice(*begin_)) {
+        entries_->Next();
+      }
     } else {
       entries_->SeekToFirst();
     }
@@ -160,8 +161,8 @@ class PieceIterator : public Iterator {
   const InputRun& run_;
   const Subtask::Piece& piece_;
   const std::vector<std::shared_ptr<const Extent>>& extents_;
-  std::optional<InternalKey> begin_;
-  std::optional<Slice> end_;  // user key
+  std::optional<std::string> begin_;  // internal key before the first entry
+  std::optional<std::string> end_;    // and one at or after the last
   size_t block_ = 0;
   size_t extent_ = 0;
   bool reaches_end_ = false;  // the block may have entries after it
@@ -302,6 +303,15 @@ Status BuildSubtask(const MergeRules& rules, size_t number,
   std::string current_user_key;
   bool has_current_user_key = false;
   SequenceNumber last_sequence_for_key = kMaxSequenceNumber;
+  ParsedInternalKey last_of_before;
+  if (number > 0 && ParseInternalKey(rules.plan.subtasks()[number - 1].end,
+                                     &last_of_before)) {
+    // If it is no entry but lies between two, its user key has none after it,
+    // or its sequence number is the largest.
+    current_user_key = last_of_before.user_key.ToString();
+    has_current_user_key = true;
+    last_sequence_for_key = last_of_before.sequence;
+  }
   for (input->SeekToFirst(); input->Valid(); input->Next()) {
     ParsedInternalKey key;
     bool drop = false;
@@ -321,6 +331,7 @@ Status BuildSubtask(const MergeRules& rules, size_t number,
               key.sequence <= rules.smallest_snapshot &&
               rules.compaction.IsBaseLevelForKey(key.user_key, level_ptrs));
       last_sequence_for_key = key.sequence;
+      if (drop) built->dropped.Drop(key.type == kTypeDeletion);
     }
     if (drop) continue;
     bool passed = false;

@@ -12,6 +12,7 @@
 #include "leveldb/status.h"
 #include "pcp/compaction_plan.h"
 #include "seams/built_block.h"
+#include "seams/entry_counts.h"
 
 namespace leveldb {
 
@@ -41,6 +42,7 @@ struct RawSubtask {
 struct BuiltSubtask {
   std::string contents;
   std::vector<BuiltBlock> blocks;
+  EntryCounts dropped;
 };
 
 // The blocks that sub-tasks share, each read by the first of them.

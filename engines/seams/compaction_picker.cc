@@ -20,7 +20,30 @@ bool OlderFirst(const FileMetaData* a, const FileMetaData* b) {
 
 Compaction* CompactionPicker::PickRange(int level, const InternalKey* begin,
                                         const InternalKey* end) {
-  return versions_->CompactRange(level, begin, end);
+  Compaction* const c = versions_->CompactRange(level, begin, end);
+  if (c != nullptr) {
+    c->covered_ = c->input(0, c->num_input_files(0) - 1)->largest;
+  }
+  return c;
+}
+
+Compaction* CompactionPicker::Next() {
+  if (drain_.IsDue() && !(last_was_drain_ && NeedsCompaction())) {
+    last_was_drain_ = true;
+    if (Compaction* const c = drain_.Next()) return c;
+  }
+  last_was_drain_ = false;
+  return NeedsCompaction() ? Pick() : nullptr;
+}
+
+int CompactionPicker::LastLevelWithData() const {
+  int deepest = 1;
+  for (int level = 2; level < config::kNumLevels; level++) {
+    if (versions_->current()->OverlapInLevel(level, nullptr, nullptr)) {
+      deepest = level;
+    }
+  }
+  return LastLevelOfRange(deepest);
 }
 
 std::string CompactionPicker::Check(const Version& v) const {
@@ -54,6 +77,41 @@ uint64_t CompactionPicker::Bytes(const Version& v, int level) const {
   return bytes;
 }
 
+uint64_t CompactionPicker::TreeBytes() const {
+  uint64_t bytes = HeldBytes();
+  for (int level = 0; level < config::kNumLevels; level++) {
+    bytes += versions_->NumLevelBytes(level);
+  }
+  return bytes;
+}
+
+bool CompactionPicker::HasDeletions() const {
+  return versions_->counts().deletions_left() > 0;
+}
+
+InternalKey CompactionPicker::LastKeyOfTree() const {
+  const Version& v = *versions_->current();
+  Slice last;
+  const auto note = [&](const Slice& user_key) {
+    if (last.empty() ||
+        comparator().user_comparator()->Compare(user_key, last) > 0) {
+      last = user_key;
+    }
+  };
+  for (int level = 0; level < config::kNumLevels; level++) {
+    for (size_t i = 0; i < Files(v, level).size(); i++) {
+      note(level == 0 ? Files(v, 0)[i]->largest.user_key()
+                      : LimitOf(v, level, i));
+    }
+    const RunList* const runs = Runs(v, level);
+    if (runs == nullptr) continue;
+    for (const SortedRun& run : runs->newest_first()) {
+      note(run.tables.back()->largest.user_key());
+    }
+  }
+  return InternalKey(last, 0, static_cast<ValueType>(0));
+}
+
 const RunList* CompactionPicker::Runs(const Version& v, int level) const {
   return v.runs_[level].get();
 }
@@ -81,18 +139,6 @@ void CompactionPicker::SetCompaction(Version* v, int level,
   v->compaction_score_ = score;
 }
 
-FileMetaData* CompactionPicker::FileToMerge(const Version& v,
-                                            int* level) const {
-  *level = v.file_to_merge_level_;
-  return v.file_to_merge_;
-}
-
-void CompactionPicker::SetFileToMerge(Version* v, int level,
-                                      size_t file) const {
-  v->file_to_merge_ = v->files_[level][file];
-  v->file_to_merge_level_ = level;
-}
-
 void CompactionPicker::ScoreBySize(Version* v) const { versions_->Finalize(v); }
 
 size_t CompactionPicker::FindEntry(const Version& v, int level,
@@ -104,6 +150,29 @@ size_t CompactionPicker::FindEntry(const Version& v, int level,
 Slice CompactionPicker::LimitOf(const Version& v, int level,
                                 size_t file) const {
   return v.LimitOf(level, file).user_key();
+}
+
+const InternalKey& CompactionPicker::LastKey(const Version& v, int level,
+                                             size_t file) const {
+  return v.LimitOf(level, file);
+}
+
+Slice CompactionPicker::BeginOf(const Version& v, int level,
+                                size_t file) const {
+  const PartList* const parts = v.PartsOf(level, file);
+  return parts == nullptr ? v.files_[level][file]->smallest.user_key()
+                          : Slice(parts->range().begin);
+}
+
+void CompactionPicker::AddBoundaryFiles(
+    const Version& v, int level, size_t last,
+    std::vector<FileMetaData*>* files) const {
+  const std::vector<FileMetaData*>& all = v.files_[level];
+  while (++last < all.size() && comparator().user_comparator()->Compare(
+                                    all[last]->smallest.user_key(),
+                                    files->back()->largest.user_key()) == 0) {
+    files->push_back(all[last]);
+  }
 }
 
 bool CompactionPicker::Overlaps(Version* v, int level, const Slice& begin,
@@ -158,16 +227,70 @@ Compaction* CompactionPicker::NewMoveDown(
 Compaction* CompactionPicker::NewMerge(int level, size_t file,
                                        const char* reason) {
   Compaction* const c = NewOfCurrent(level - 1, reason);
-  Version* const v = c->input_version_;
-  c->inputs_[1].push_back(v->files_[level][file]);
-  c->parts_ = v->parts_[level][file];
-  if (level + 1 < config::kNumLevels) {
-    const InternalKey smallest(c->parts_->range().begin, kMaxSequenceNumber,
-                               kValueTypeForSeek);
-    v->GetOverlappingInputs(level + 1, &smallest, &c->parts_->limit(),
-                            &c->grandparents_);
-  }
+  const Version& v = *c->input_version_;
+  c->inputs_[1].push_back(v.files_[level][file]);
+  AddBoundaryFiles(v, level, file, &c->inputs_[1]);
+  TakeParts(c);
   return c;
+}
+
+Compaction* CompactionPicker::NewMergeWithParts(
+    int level, const std::vector<FileMetaData*>& inputs, const char* reason) {
+  Compaction* const c = NewFrom(level, inputs, reason);
+  const Version& v = *c->input_version_;
+  TakeParts(c);  // For the range of the upper level
+  InternalKey smallest, largest;
+  versions_->GetRange(inputs, &smallest, &largest);
+  Slice begin = smallest.user_key(), end = largest.user_key();
+  if (c->parts_ != nullptr) {
+    begin = c->parts_->range().begin;
+    end = c->parts_->range().end;
+  }
+  const Comparator* const user = comparator().user_comparator();
+  const std::vector<FileMetaData*>& lower = v.files_[level + 1];
+  for (size_t i = FindEntry(v, level + 1, begin); i < lower.size(); i++) {
+    const bool goes_on = !c->inputs_[1].empty() &&
+                         user->Compare(lower[i]->smallest.user_key(),
+                                       lower[i - 1]->largest.user_key()) == 0;
+    if (!goes_on && user->Compare(BeginOf(v, level + 1, i), end) > 0) break;
+    c->inputs_[1].push_back(lower[i]);
+  }
+  Cover(c, end);
+  TakeParts(c);
+  return c;
+}
+
+void CompactionPicker::TakeParts(Compaction* c) const {
+  const Version& v = *c->input_version_;
+  std::vector<FileMetaData*> files;
+  std::vector<TablePart> parts;
+  for (int which = 0; which < 2; which++) {
+    const std::vector<FileMetaData*>& inputs = c->inputs_[which];
+    files.insert(files.end(), inputs.begin(), inputs.end());
+    const int level = c->level() + which;
+    if (inputs.empty() || level < 1 || v.parts_[level].empty()) continue;
+    size_t i = FindEntry(v, level, inputs[0]->smallest.user_key());
+    for (const FileMetaData* input : inputs) {
+      while (v.files_[level][i] != input) i++;
+      const PartList* const of_file = v.PartsOf(level, i);
+      if (of_file == nullptr) continue;
+      parts.insert(parts.end(), of_file->newest_first().begin(),
+                   of_file->newest_first().end());
+    }
+  }
+  InternalKey smallest, largest;
+  versions_->GetRange(files, &smallest, &largest);
+  if (!parts.empty()) {
+    c->parts_ =
+        std::make_shared<const PartList>(versions_, files, std::move(parts));
+    smallest = InternalKey(c->parts_->range().begin, kMaxSequenceNumber,
+                           kValueTypeForSeek);
+    largest = c->parts_->limit();
+  }
+  if (c->level() + 2 < config::kNumLevels) {
+    c->input_version_->GetOverlappingInputs(c->level() + 2, &smallest, &largest,
+                                            &c->grandparents_);
+  }
 }
 
 Compaction* CompactionPicker::NewLink(int level,
@@ -222,8 +345,8 @@ Compaction* CompactionPicker::NewRunMerge(int level,
   for (TablePart& part : newest_first) {
     part.bytes = versions_->EstimateBytes(part);
   }
-  c->parts_ = std::make_shared<const PartList>(versions_, nullptr,
-                                               std::move(newest_first));
+  c->parts_ = std::make_shared<const PartList>(
+      versions_, std::vector<FileMetaData*>(), std::move(newest_first));
   c->output_run_ = output_run;
   if (output_run == 0) {
     const TablePart& range = c->parts_->range();
@@ -232,11 +355,19 @@ Compaction* CompactionPicker::NewRunMerge(int level,
     std::vector<FileMetaData*>& lower = c->inputs_[1];
     c->input_version_->GetOverlappingInputs(level + 1, &smallest,
                                             &c->parts_->limit(), &lower);
-    // The file that the merge before this one ended with.
-    if (range.excludes_begin && !lower.empty() &&
-        comparator().user_comparator()->Compare(lower[0]->largest.user_key(),
-                                                range.begin) <= 0) {
+    // The files that the merge before this one ended with.
+    while (range.excludes_begin && !lower.empty() &&
+           comparator().user_comparator()->Compare(lower[0]->largest.user_key(),
+                                                   range.begin) <= 0) {
       lower.erase(lower.begin());
+    }
+    if (!lower.empty()) {
+      const std::vector<FileMetaData*>& all =
+          c->input_version_->files_[level + 1];
+      AddBoundaryFiles(
+          *c->input_version_, level + 1,
+          std::find(all.begin(), all.end(), lower.back()) - all.begin(),
+          &lower);
     }
   }
   return c;
@@ -264,8 +395,8 @@ Compaction* CompactionPicker::NewRoutedMerge(
     part.table = table;
     parts.push_back(part);
   }
-  c->parts_ =
-      std::make_shared<const PartList>(versions_, nullptr, std::move(parts));
+  c->parts_ = std::make_shared<const PartList>(
+      versions_, std::vector<FileMetaData*>(), std::move(parts));
   c->older_level_ = older_level;
   c->router_ = std::move(router);
   return c;
@@ -303,23 +434,45 @@ uint64_t CompactionPicker::Link(Compaction* c, FileMetaData* table,
   return part.bytes;
 }
 
-bool CompactionPicker::FindPartsInTheWay(Compaction* c, int* level,
-                                         size_t* file) const {
-  const Version& v = *c->input_version_;
-  InternalKey smallest, largest;
-  versions_->GetRange2(c->inputs_[0], c->inputs_[1], &smallest, &largest);
-  const Comparator* const user = comparator().user_comparator();
-  for (*level = c->level(); *level <= c->level() + 1; (*level)++) {
-    for (*file = 0; *file < v.parts_[*level].size(); (*file)++) {
-      const PartList* const parts = v.PartsOf(*level, *file);
-      if (parts != nullptr &&
-          user->Compare(parts->range().end, smallest.user_key()) >= 0 &&
-          user->Compare(parts->range().begin, largest.user_key()) <= 0) {
-        return true;
-      }
+Compaction* CompactionPicker::PickRangeOfDeepest(int level,
+                                                 const InternalKey* begin,
+                                                 const InternalKey* end) {
+  const Version& v = *versions_->current();
+  if (!HasDeletions()) return nullptr;
+  for (size_t i = 0; i < Files(v, level).size(); i++) {
+    if (begin != nullptr &&
+        comparator().Compare(LastKey(v, level, i), *begin) <= 0) {
+      continue;
+    }
+    if (end != nullptr && comparator().user_comparator()->Compare(
+                              BeginOf(v, level, i), end->user_key()) > 0) {
+      break;
+    }
+    Compaction* const c = NewMerge(level, i, "manual");
+    Cover(c, c->input(1, c->num_input_files(1) - 1)->largest.user_key());
+    return c;
+  }
+  return nullptr;
+}
+
+void CompactionPicker::Rewrite(Compaction* c, const char* reason) const {
+  c->rewrites_ = true;
+  c->set_reason(reason);
+}
+
+void CompactionPicker::Cover(Compaction* c, const Slice& user_key) const {
+  c->covered_ = InternalKey(user_key, 0, static_cast<ValueType>(0));
+}
+
+void CompactionPicker::CoverInputs(Compaction* c) const {
+  Slice last = c->inputs_[0][0]->largest.user_key();
+  for (const FileMetaData* f : c->inputs_[0]) {
+    if (comparator().user_comparator()->Compare(f->largest.user_key(), last) >
+        0) {
+      last = f->largest.user_key();
     }
   }
-  return false;
+  Cover(c, last);
 }
 
 }  // namespace leveldb

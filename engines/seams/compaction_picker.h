@@ -8,6 +8,7 @@
 #include "db/dbformat.h"
 #include "leveldb/options.h"
 #include "leveldb/status.h"
+#include "seams/deletion_drain.h"
 #include "seams/sorted_runs.h"
 #include "seams/table_parts.h"
 
@@ -25,7 +26,8 @@ enum UserOperation { kReadOperation, kWriteOperation };
 // REQUIRES for every method but UseOfRuns: the lock of the database is held.
 class CompactionPicker {
  public:
-  explicit CompactionPicker(VersionSet* versions) : versions_(versions) {}
+  explicit CompactionPicker(VersionSet* versions)
+      : versions_(versions), drain_(versions, this) {}
   CompactionPicker(const CompactionPicker&) = delete;
   CompactionPicker& operator=(const CompactionPicker&) = delete;
   virtual ~CompactionPicker() = default;
@@ -41,13 +43,12 @@ class CompactionPicker {
     return Status::OK();
   }
 
-  // Records in *v which level is most in need of compaction and how much, and
-  // which file should be merged with its parts, if one should.  Called once for
-  // every Version, before it becomes the current one.
+  // Records in *v which level is most in need of compaction and how much.
+  // Called once for every Version, before it becomes the current one.
   virtual void Score(Version* v) = 0;
 
   // Returns true iff the current Version should be compacted.
-  virtual bool NeedsCompaction() const = 0;
+  virtual bool NeedsCompaction() = 0;
 
   // The user begins an operation: a get, an iterator, a batch of writes.
   // Returns true iff the current Version should be looked at again.
@@ -57,15 +58,26 @@ class CompactionPicker {
   // is nothing to do.
   virtual Compaction* Pick() = 0;
 
-  // Returns the next compaction of the files of "level" in a range of keys, as
-  // VersionSet::CompactRange does.  It may first return what must be merged
-  // before it, which is of another level then, or has no input.
+  // Returns the next step of a compaction of "level" in a range of keys from
+  // after "begin" to "end", where nullptr is the first and the last key; or
+  // nullptr, if there is nothing left to do.  A step says with Cover() up to
+  // which key it does what there is to do, and the next one begins there; so a
+  // range comes to its end however much is written meanwhile.
   virtual Compaction* PickRange(int level, const InternalKey* begin,
                                 const InternalKey* end);
 
   // The level that CompactRange takes a range down to; "deepest" is the deepest
-  // one that has files in it.
+  // one that has data in it.
   virtual int LastLevelOfRange(int deepest) const { return deepest; }
+
+  // What the database asks: whether there is something to compact, and what
+  // comes next, which the caller deletes, or nullptr.  Steps against too many
+  // deletions alternate with those that Pick() chooses.
+  bool HasWork() { return NeedsCompaction() || drain_.IsDue(); }
+  Compaction* Next();
+
+  // The first level that LastLevelOfRange() leaves alone in the whole tree.
+  int LastLevelWithData() const;
 
   // A sentence on the first rule of the engine's tree that *v breaks, or "".
   // An engine that holds more than levels adds its own rules: what may overlap,
@@ -73,6 +85,8 @@ class CompactionPicker {
   virtual std::string Check(const Version& v) const;
 
  protected:
+  friend class DeletionDrain;
+
   // What upstream keeps private, for pickers that choose on their own.
 
   const Options& options() const;
@@ -82,14 +96,15 @@ class CompactionPicker {
   uint64_t HeldBytes()
       const;  // of tables that the newest version holds parts of
   uint64_t Bytes(const Version& v, int level) const;  // of its files
+  uint64_t TreeBytes() const;         // of all that the current version needs
+  bool HasDeletions() const;          // the current version, in any table
+  InternalKey LastKeyOfTree() const;  // not before any entry of it
   const RunList* Runs(const Version& v, int level) const;
   const LevelCuts& Cuts(const Version& v, int level) const;  // may be none
   size_t CachedBlocks(const FileMetaData& table) const;  // in the block cache
   double CompactionScore(const Version& v) const;
   int CompactionLevel(const Version& v) const;
   void SetCompaction(Version* v, int level, double score) const;
-  FileMetaData* FileToMerge(const Version& v, int* level) const;
-  void SetFileToMerge(Version* v, int level, size_t file) const;
 
   // Upstream's scoring: files in L0, bytes in the other levels.
   void ScoreBySize(Version* v) const;
@@ -98,8 +113,16 @@ class CompactionPicker {
   // of a part in front of it, is not before a user key.
   size_t FindEntry(const Version& v, int level, const Slice& user_key) const;
 
-  // The last user key of a file and the parts in front of it.
+  // The last user key of a file and the parts in front of it; that as a key
+  // that no entry of both comes after; and their first user key.
   Slice LimitOf(const Version& v, int level, size_t file) const;
+  const InternalKey& LastKey(const Version& v, int level, size_t file) const;
+  Slice BeginOf(const Version& v, int level, size_t file) const;
+
+  // Adds to the files of a level those that go on with the last user key.
+  // REQUIRES: *files is not empty, and ends with file number "last" of "level"
+  void AddBoundaryFiles(const Version& v, int level, size_t last,
+                        std::vector<FileMetaData*>* files) const;
 
   // Whether a range of user keys touches a file of "level" or a part there.
   bool Overlaps(Version* v, int level, const Slice& begin,
@@ -113,11 +136,15 @@ class CompactionPicker {
 
   // A new compaction of the current version: of "inputs" of "level", which
   // overlap nothing in the next level; of file number "file" of "level" with
-  // the parts in front of it; or of nothing but links of "inputs" to the next
-  // level, see Link.
+  // the parts in front of it; of "inputs" of "level" with what they overlap in
+  // the next one, and all parts in front of either; or of nothing but links of
+  // "inputs" to the next level, see Link.
   Compaction* NewMoveDown(int level, const std::vector<FileMetaData*>& inputs,
                           const char* reason);
   Compaction* NewMerge(int level, size_t file, const char* reason);
+  Compaction* NewMergeWithParts(int level,
+                                const std::vector<FileMetaData*>& inputs,
+                                const char* reason);
   Compaction* NewLink(int level, const std::vector<FileMetaData*>& inputs,
                       const char* reason);
 
@@ -162,16 +189,31 @@ class CompactionPicker {
   uint64_t Link(Compaction* c, FileMetaData* table, const FileMetaData& file,
                 TablePart part);
 
-  // Of the input files of a compaction, the first that the parts of another
-  // file get in the way of: a file of an input level whose parts overlap the
-  // range of the inputs.  Returns false if there is none.
-  bool FindPartsInTheWay(Compaction* c, int* level, size_t* file) const;
+  // The next step of a compaction of the deepest level with itself, which drops
+  // the deletions that are left there, or nullptr; see PickRange.
+  Compaction* PickRangeOfDeepest(int level, const InternalKey* begin,
+                                 const InternalKey* end);
+
+  // "c" is all that a range needs up to "user_key", or up to the last one of
+  // the inputs of the upper level.
+  void Cover(Compaction* c, const Slice& user_key) const;
+  void CoverInputs(Compaction* c) const;
 
   VersionSet* const versions_;
 
  private:
+  DeletionDrain drain_;
+  bool last_was_drain_ = false;
+
+  // Has the inputs of "c" written anew, and not moved.
+  void Rewrite(Compaction* c, const char* reason) const;
+
   // A new compaction of the current version, without inputs.
   Compaction* NewOfCurrent(int level, const char* reason);
+
+  // Takes all parts in front of inputs of *c into it, and the files that limit
+  // the size of its outputs.
+  void TakeParts(Compaction* c) const;
 
   // A new compaction of "inputs", after which round robin goes on behind them.
   Compaction* NewFrom(int level, const std::vector<FileMetaData*>& inputs,

@@ -6,6 +6,10 @@
 
 namespace leveldb {
 
+const CompactionPicker& CompactionRunner::picker() const {
+  return *db_->versions_->picker();
+}
+
 std::string CompactionRunner::TablePath(uint64_t number) const {
   return TableFileName(db_->dbname_, number);
 }

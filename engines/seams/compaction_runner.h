@@ -11,6 +11,7 @@
 namespace leveldb {
 
 class Compaction;
+class CompactionPicker;
 class TableCache;
 struct FileMetaData;
 
@@ -57,6 +58,7 @@ class CompactionRunner {
   const Options& options() const { return db_->options_; }
   Env* env() const { return db_->env_; }
   TableCache* tables() const { return db_->table_cache_; }
+  const CompactionPicker& picker() const;
   bool IsShuttingDown() const {
     return db_->shutting_down_.load(std::memory_order_acquire);
   }

@@ -53,6 +53,10 @@ class LevelDbOptions : public EngineOptions {
     return leveldb::DB::Open(options_, path, db);
   }
 
+  leveldb::Status Repair(const std::string& path) override {
+    return leveldb::RepairDB(path, options_);
+  }
+
  private:
   SilentLogger logger_;
   leveldb::Options options_;

@@ -33,6 +33,12 @@ class EngineOptions {
   // Opens the database at "path" with an empty block cache.
   // REQUIRES: no database of an earlier call is open
   virtual leveldb::Status Open(const std::string& path, leveldb::DB** db) = 0;
+
+  // Repairs the database at "path", where the family's engines are ours.
+  // REQUIRES: no database of an earlier call is open
+  virtual leveldb::Status Repair(const std::string& path) {
+    return leveldb::Status::NotSupported(path, "is not repaired by this bench");
+  }
 };
 
 }  // namespace recompact

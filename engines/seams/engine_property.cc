@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "db/db_impl.h"
@@ -20,6 +21,30 @@ std::vector<Version*> VersionSet::NewestFirst() {
   return versions;
 }
 
+void Version::ForEachTable(
+    const std::function<void(const HeldTable&)>& func) const {
+  for (int level = 0; level < config::kNumLevels; level++) {
+    for (const FileMetaData* f : files_[level]) {
+      func({f, HeldTable::kLevel, level, 0});
+    }
+    for (const auto& parts : parts_[level]) {
+      if (parts == nullptr) continue;
+      for (const TablePart& part : parts->newest_first()) {
+        func({part.table, HeldTable::kPart, level, 0});
+      }
+    }
+    const RunList* const runs = runs_[level].get();
+    if (runs == nullptr) continue;
+    const HeldTable::Holder holder =
+        OwnRuns(level) == nullptr ? HeldTable::kCopiedRun : HeldTable::kOwnRun;
+    for (const SortedRun& run : runs->newest_first()) {
+      for (const FileMetaData* f : run.tables) {
+        func({f, holder, level, run.number});
+      }
+    }
+  }
+}
+
 VersionSet::TableBytes VersionSet::CountTableBytes(
     const std::vector<Version*>& newest_first, std::set<uint64_t>* files) {
   TableBytes sum;
@@ -32,34 +57,22 @@ VersionSet::TableBytes VersionSet::CountTableBytes(
     // What the newest, the current one, does not hold is pinned.
     const bool is_current = v == newest_first.front();
     uint64_t* bytes = is_current ? &sum.live : &sum.pinned;
-    for (const auto& files : v->files_) {
-      for (const FileMetaData* f : files) {
-        if (is_new(*f)) *bytes += f->file_size;
+    v->ForEachTable([&](const Version::HeldTable& held) {
+      if (IsTrimmed(*held.table) || !is_new(*held.table)) return;
+      *bytes += held.table->file_size;
+      if (is_current && held.holder == Version::HeldTable::kPart) {
+        sum.frozen += held.table->file_size;
       }
-    }
-    for (const auto& of_level : v->parts_) {
-      for (const auto& parts : of_level) {
-        if (parts == nullptr) continue;
-        if (is_current) sum.in_parts += parts->bytes();
-        for (const TablePart& part : parts->newest_first()) {
-          if (!is_new(*part.table)) continue;
-          *bytes += part.table->file_size;
-          if (is_current) sum.frozen += part.table->file_size;
-        }
+    });
+    if (!is_current) continue;
+    for (int level = 0; level < config::kNumLevels; level++) {
+      for (const auto& parts : v->parts_[level]) {
+        if (parts != nullptr) sum.in_parts += parts->bytes();
       }
-    }
-    for (int level = 1; level < config::kNumLevels; level++) {
       const RunList* const runs = v->runs_[level].get();
-      if (runs == nullptr) continue;
-      if (is_current && v->OwnRuns(level) == nullptr) {
-        sum.buffer += runs->bytes();
-        sum.buffer_tables += runs->tables();
-      }
-      for (const SortedRun& run : runs->newest_first()) {
-        for (const FileMetaData* f : run.tables) {
-          if (!IsTrimmed(*f) && is_new(*f)) *bytes += f->file_size;
-        }
-      }
+      if (runs == nullptr || v->OwnRuns(level) != nullptr) continue;
+      sum.buffer += runs->bytes();
+      sum.buffer_tables += runs->tables();
     }
   }
   return sum;
@@ -105,7 +118,7 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
   // Time alone can have made work, and nobody may be reading or writing.
   MaybeScheduleCompaction();
   const bool idle = imm_ == nullptr && !background_compaction_scheduled_ &&
-                    !versions_->picker()->NeedsCompaction();
+                    !versions_->picker()->HasWork();
   const auto count_tables = [this](std::set<uint64_t>* files) {
     const std::vector<Version*> versions = versions_->NewestFirst();
     mutex_.Unlock();  // Do not hold up writers: there are thousands of tables
@@ -151,6 +164,7 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
     std::set<uint64_t> files;
     const VersionSet::TableBytes sum = count_tables(&files);
     const std::set<uint64_t> pending = pending_outputs_;
+    const EntryCounts counts = versions_->counts();
     mutex_.Unlock();  // Do not hold up writers while the directory is read
     CountOtherTableBytes(env_, dbname_, files, sum.live + sum.pinned, pending,
                          &pending_bytes, &obsolete_bytes);
@@ -162,7 +176,10 @@ bool DBImpl::EngineProperty(const Slice& property, std::string* value) {
              ", \"buffer_tables\": " + std::to_string(sum.buffer_tables) +
              ", \"pinned_bytes\": " + std::to_string(sum.pinned) +
              ", \"pending_bytes\": " + std::to_string(pending_bytes) +
-             ", \"obsolete_bytes\": " + std::to_string(obsolete_bytes) + "}";
+             ", \"obsolete_bytes\": " + std::to_string(obsolete_bytes) +
+             ", \"entries\": " + std::to_string(counts.entries_left()) +
+             ", \"deletions\": " + std::to_string(counts.deletions_left()) +
+             "}";
     return true;
   }
   return false;

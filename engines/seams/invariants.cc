@@ -24,7 +24,8 @@ std::string InRuns(int level, const std::string& problem) {
 }
 
 // The first rule of one list of runs that it breaks, or "".
-std::string CheckList(const Comparator& user, const RunList& runs, RunUse use) {
+std::string CheckList(const InternalKeyComparator& comparator,
+                      const RunList& runs, RunUse use) {
   const SortedRun* newer = nullptr;
   for (const SortedRun& run : runs.newest_first()) {
     if (newer != nullptr && newer->number <= run.number) {
@@ -34,11 +35,11 @@ std::string CheckList(const Comparator& user, const RunList& runs, RunUse use) {
     const FileMetaData* before = nullptr;
     for (const FileMetaData* f : run.tables) {
       if (use == kOwnRuns && IsTrimmed(*f)) return "a table is not kept";
-      if (runs.HasLeft(&user, f->largest.user_key())) {
+      if (runs.HasLeft(comparator.user_comparator(), f->largest.user_key())) {
         return "a table is kept that has left";
       }
-      if (before != nullptr && user.Compare(before->largest.user_key(),
-                                            f->smallest.user_key()) >= 0) {
+      if (before != nullptr &&
+          comparator.Compare(before->largest, f->smallest) >= 0) {
         return "tables of one overlap";
       }
       before = f;
@@ -87,7 +88,6 @@ std::string Compare(const InternalKeyComparator& comparator, Iterator* copy,
 }  // namespace
 
 std::string VersionSet::CheckLevels(const Version& v) const {
-  const Comparator& user = *icmp_.user_comparator();
   std::set<uint64_t> numbers;
   for (int level = 0; level < config::kNumLevels; level++) {
     const FileMetaData* before = nullptr;
@@ -101,15 +101,9 @@ std::string VersionSet::CheckLevels(const Version& v) const {
       if (icmp_.Compare(f->smallest, f->largest) > 0) {
         return InLevel(level, *f, "its smallest key is after its largest");
       }
-      if (level > 0 && before != nullptr) {
-        if (icmp_.Compare(before->largest, f->smallest) >= 0) {
-          return InLevel(level, *f, "it overlaps the table before it");
-        }
-        if (options_->user_key_aligned_outputs &&
-            user.Compare(before->largest.user_key(), f->smallest.user_key()) ==
-                0) {
-          return InLevel(level, *f, "it shares a user key with the one before");
-        }
+      if (level > 0 && before != nullptr &&
+          icmp_.Compare(before->largest, f->smallest) >= 0) {
+        return InLevel(level, *f, "it overlaps the table before it");
       }
       before = f;
     }
@@ -125,7 +119,7 @@ std::string VersionSet::CheckRuns(const Version& v) const {
     if (runs == nullptr) continue;
     const RunUse use = picker_->UseOfRuns(level);
     if (use == kNoRuns) return InRuns(level, "there should be none");
-    std::string problem = CheckList(*icmp_.user_comparator(), *runs, use);
+    std::string problem = CheckList(icmp_, *runs, use);
     if (problem.empty() && use == kCopiedRuns && !runs->has_trimmed()) {
       std::vector<Iterator*> of_runs;
       for (const SortedRun& run : runs->newest_first()) {

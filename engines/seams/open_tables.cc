@@ -1,10 +1,8 @@
 #include <string>
 
 #include "db/db_impl.h"
-#include "db/filename.h"
 #include "db/table_cache.h"
 #include "db/version_set.h"
-#include "leveldb/env.h"
 
 namespace leveldb {
 
@@ -23,12 +21,10 @@ Status DBImpl::CheckOpenTables(int cache_size) const {
 
 // One that is written later is opened then.
 void DBImpl::OpenTables() {
-  for (const auto& table : versions_->tables()) {
-    uint64_t size;
-    if (env_->GetFileSize(TableFileName(dbname_, table.first), &size).ok()) {
-      table_cache_->Open(table.first, size);
-    }
-  }
+  versions_->current()->ForEachTable([this](const Version::HeldTable& held) {
+    if (IsTrimmed(*held.table)) return;
+    table_cache_->Open(held.table->number, held.table->file_size);
+  });
 }
 
 }  // namespace leveldb

@@ -16,6 +16,8 @@ const std::map<std::string, OptionSetter>& EngineOptionFields() {
       {"compaction_input_bytes",
        &SetField<uint64_t, &Options::compaction_input_bytes>},
       {"compute_threads", &SetField<int, &Options::compute_threads>},
+      {"deletions_limit_percent",
+       &SetField<int, &Options::deletions_limit_percent>},
       {"dtable_balance_percent",
        &SetField<int, &Options::dtable_balance_percent>},
       {"dtable_bytes", &SetField<uint64_t, &Options::dtable_bytes>},

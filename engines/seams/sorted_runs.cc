@@ -35,35 +35,20 @@ void ForEachTable(const std::vector<SortedRun>& runs, Func func) {
 
 bool IsTrimmed(const FileMetaData& table) { return table.file_size == 0; }
 
-namespace {
-
-// The first table that does not end before a user key, or nullptr.
-FileMetaData* FirstFrom(const SortedRun& run, const Comparator* user_comparator,
-                        const Slice& user_key) {
-  const auto table = std::lower_bound(
-      run.tables.begin(), run.tables.end(), user_key,
+SortedRun::Place SortedRun::FirstFrom(const Comparator* user_comparator,
+                                      const Slice& user_key) const {
+  return std::lower_bound(
+      tables.begin(), tables.end(), user_key,
       [user_comparator](const FileMetaData* f, const Slice& key) {
         return user_comparator->Compare(f->largest.user_key(), key) < 0;
       });
-  return table == run.tables.end() ? nullptr : *table;
-}
-
-}  // namespace
-
-FileMetaData* SortedRun::Find(const Comparator* user_comparator,
-                              const Slice& user_key) const {
-  FileMetaData* const table = FirstFrom(*this, user_comparator, user_key);
-  return table != nullptr && user_comparator->Compare(
-                                 table->smallest.user_key(), user_key) <= 0
-             ? table
-             : nullptr;
 }
 
 bool SortedRun::Overlaps(const Comparator* user_comparator, const Slice& begin,
                          const Slice& end) const {
-  const FileMetaData* const table = FirstFrom(*this, user_comparator, begin);
-  return table != nullptr &&
-         user_comparator->Compare(table->smallest.user_key(), end) <= 0;
+  const Place table = FirstFrom(user_comparator, begin);
+  return table != tables.end() &&
+         user_comparator->Compare((*table)->smallest.user_key(), end) <= 0;
 }
 
 // RunList ---------------------------------------------------------------------
@@ -202,7 +187,7 @@ bool RunsBuilder::Remove(LevelRuns* runs, uint64_t run, uint64_t table) {
 
 bool RunsBuilder::Add(LevelRuns* runs, uint64_t run,
                       FileMetaData* table) const {
-  const Comparator* const user = versions_->icmp_.user_comparator();
+  const InternalKeyComparator& icmp = versions_->icmp_;
   std::vector<SortedRun>& list = runs->newest_first;
   auto of_number =
       std::find_if(list.begin(), list.end(),
@@ -213,16 +198,14 @@ bool RunsBuilder::Add(LevelRuns* runs, uint64_t run,
   std::vector<FileMetaData*>& tables = of_number->tables;
   const auto after =
       std::upper_bound(tables.begin(), tables.end(), table,
-                       [user](const FileMetaData* a, const FileMetaData* b) {
-                         return user->Compare(a->smallest.user_key(),
-                                              b->smallest.user_key()) < 0;
+                       [&icmp](const FileMetaData* a, const FileMetaData* b) {
+                         return icmp.Compare(a->smallest, b->smallest) < 0;
                        });
-  const bool apart = (after == tables.begin() ||
-                      user->Compare((*(after - 1))->largest.user_key(),
-                                    table->smallest.user_key()) < 0) &&
-                     (after == tables.end() ||
-                      user->Compare(table->largest.user_key(),
-                                    (*after)->smallest.user_key()) < 0);
+  const bool apart =
+      (after == tables.begin() ||
+       icmp.Compare((*(after - 1))->largest, table->smallest) < 0) &&
+      (after == tables.end() ||
+       icmp.Compare(table->largest, (*after)->smallest) < 0);
   tables.insert(after, table);
   return apart;
 }
@@ -323,10 +306,14 @@ Version::AfterRuns Version::AskRuns(int level, const Slice& user_key,
   if (runs->HasLeft(user_comparator, user_key)) return next;
   std::vector<FileMetaData*> tables;
   for (const SortedRun& run : runs->newest_first()) {
-    FileMetaData* const table = run.Find(user_comparator, user_key);
-    if (table == nullptr) continue;
-    if (IsTrimmed(*table)) return kToFiles;
-    tables.push_back(table);
+    auto table = run.FirstFrom(user_comparator, user_key);
+    for (;
+         table != run.tables.end() &&
+         user_comparator->Compare((*table)->smallest.user_key(), user_key) <= 0;
+         ++table) {
+      if (IsTrimmed(**table)) return kToFiles;
+      tables.push_back(*table);
+    }
   }
   if (copied && !tables.empty() && vset_->options_->buffer_asks_tree_filters &&
       !FilesMayHold(level, user_key, internal_key)) {
@@ -404,8 +391,25 @@ bool Version::OwnRunsMayHold(int level, const Slice& user_key) const {
     const RunList* const runs = OwnRuns(level);
     if (runs == nullptr || runs->HasLeft(user_comparator, user_key)) continue;
     for (const SortedRun& run : runs->newest_first()) {
-      if (run.Find(user_comparator, user_key) != nullptr) return true;
+      if (run.Overlaps(user_comparator, user_key, user_key)) return true;
     }
+  }
+  return false;
+}
+
+bool Version::OwnRunsOverlap(int level, const Slice* smallest_user_key,
+                             const Slice* largest_user_key) const {
+  const RunList* const runs = OwnRuns(level);
+  if (runs == nullptr) return false;
+  const Comparator* const user_comparator = vset_->icmp_.user_comparator();
+  for (const SortedRun& run : runs->newest_first()) {
+    const Slice begin = smallest_user_key != nullptr
+                            ? *smallest_user_key
+                            : run.tables.front()->smallest.user_key();
+    const Slice end = largest_user_key != nullptr
+                          ? *largest_user_key
+                          : run.tables.back()->largest.user_key();
+    if (run.Overlaps(user_comparator, begin, end)) return true;
   }
   return false;
 }

@@ -56,11 +56,14 @@ class OutputRouter {
   virtual void Add(const FileMetaData& table, VersionEdit* edit) = 0;
 };
 
-// Tables in key order that do not overlap.
+// Tables in key order that do not overlap.  Neighbours may share a user key,
+// of which the first has the newer versions.
 struct SortedRun {
-  // The table whose range has a user key, or nullptr.
-  FileMetaData* Find(const Comparator* user_comparator,
-                     const Slice& user_key) const;
+  using Place = std::vector<FileMetaData*>::const_iterator;
+
+  // The first table that does not end before a user key, or the end.
+  Place FirstFrom(const Comparator* user_comparator,
+                  const Slice& user_key) const;
 
   // Whether a table overlaps a range of user keys, from "begin" to "end".
   bool Overlaps(const Comparator* user_comparator, const Slice& begin,

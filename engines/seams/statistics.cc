@@ -297,6 +297,8 @@ ActionScope::~ActionScope() {
   thread_state.action = outer_name_;
 }
 
+uint64_t SteadyMicros() { return NanosSince(Clock::time_point()) / 1000; }
+
 StageTimes ActionTimes() { return thread_state.times; }
 
 void AddActionTimes(const StageTimes& times) {

@@ -178,6 +178,9 @@ class ActionScope {
   std::string outer_event_members_;
 };
 
+// Microseconds since some moment of the past, by a clock that never steps back.
+uint64_t SteadyMicros();
+
 // The stage times so far of the action that this thread is in.
 StageTimes ActionTimes();
 

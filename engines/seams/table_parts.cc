@@ -22,11 +22,6 @@ InternalKey FirstOf(const Slice& user_key) {
   return InternalKey(user_key, kMaxSequenceNumber, kValueTypeForSeek);
 }
 
-// Where the range of the part begins, as a place between entries.
-InternalKey PlaceOfBegin(const TablePart& part) {
-  return part.excludes_begin ? LastOf(part.begin) : FirstOf(part.begin);
-}
-
 bool IsBeforeRange(const Comparator* user_comparator, const Slice& user_key,
                    const TablePart& part) {
   const int order = user_comparator->Compare(user_key, part.begin);
@@ -44,8 +39,8 @@ class PartIterator : public Iterator {
   PartIterator(const InternalKeyComparator& comparator, const TablePart& part,
                Iterator* table)
       : comparator_(comparator),
-        begin_(PlaceOfBegin(part)),
-        end_(LastOf(part.end)),
+        begin_(part.Before()),
+        end_(part.Last()),
         table_(table) {}
 
   bool Valid() const override { return valid_; }
@@ -120,13 +115,22 @@ bool TablePart::Covers(const Comparator* user_comparator,
          !IsAfterRange(user_comparator, user_key, *this);
 }
 
-PartList::PartList(VersionSet* versions, const FileMetaData* file,
+InternalKey TablePart::Before() const {
+  return excludes_begin ? LastOf(begin) : FirstOf(begin);
+}
+
+InternalKey TablePart::Last() const { return LastOf(end); }
+
+PartList::PartList(VersionSet* versions,
+                   const std::vector<FileMetaData*>& files,
                    std::vector<TablePart> newest_first)
     : versions_(versions), parts_(std::move(newest_first)) {
   const Comparator* const user_comparator = versions_->icmp_.user_comparator();
-  if (file != nullptr) {
-    range_.begin = file->smallest.user_key().ToString();
-    range_.end = file->largest.user_key().ToString();
+  InternalKey smallest, largest;
+  if (!files.empty()) {
+    versions_->GetRange(files, &smallest, &largest);
+    range_.begin = smallest.user_key().ToString();
+    range_.end = largest.user_key().ToString();
   } else {
     range_.begin = parts_[0].begin;
     range_.excludes_begin = parts_[0].excludes_begin;
@@ -145,7 +149,11 @@ PartList::PartList(VersionSet* versions, const FileMetaData* file,
     }
   }
   range_.age = parts_.back().age;
-  limit_ = LastOf(range_.end);
+  // What parts have of a file's last user key is newer than what it has.
+  const bool ends_with_file =
+      !files.empty() &&
+      user_comparator->Compare(largest.user_key(), range_.end) == 0;
+  limit_ = ends_with_file ? largest : LastOf(range_.end);
 }
 
 PartList::~PartList() {
@@ -275,7 +283,8 @@ void PartsBuilder::SaveTo(Version* v) {
       if (parts.empty()) parts.resize(files.size());
       Replace(&parts, i,
               std::make_shared<const PartList>(
-                  versions_, files[i], std::move(change->second.newest_first)));
+                  versions_, std::vector<FileMetaData*>{files[i]},
+                  std::move(change->second.newest_first)));
     }
     const bool any = std::any_of(parts.begin(), parts.end(),
                                  [](const auto& p) { return p != nullptr; });
@@ -407,10 +416,17 @@ class Version::EntryNumIterator : public Iterator {
     const uint64_t i = DecodeFixed64(value.data() + 4);
     TableCache* const tables = v->vset_->table_cache_;
     const FileMetaData& file = *v->files_[level][i];
-    return NewIteratorWithParts(
-        tables, v->vset_->icmp_, options,
-        tables->NewIterator(options, file.number, file.file_size),
-        v->PartsOf(level, i));
+    std::vector<Iterator*> sources;
+    if (const PartList* const parts = v->PartsOf(level, i)) {
+      for (const TablePart& part : parts->newest_first()) {
+        sources.push_back(
+            NewPartIterator(tables, v->vset_->icmp_, options, part));
+      }
+    }
+    sources.push_back(
+        tables->NewIterator(options, file.number, file.file_size));
+    return NewMergingIterator(&v->vset_->icmp_, sources.data(),
+                              static_cast<int>(sources.size()));
   }
 
  private:
@@ -433,13 +449,11 @@ uint64_t VersionSet::EstimateBytes(const TablePart& part) const {
   const std::unique_ptr<Iterator> iterator(table_cache_->NewIterator(
       ReadOptions(), part.table->number, part.table->file_size, &table));
   if (table == nullptr) return 0;  // The error comes back when it is read
-  const uint64_t begin =
-      table->ApproximateOffsetOf(PlaceOfBegin(part).Encode());
-  const uint64_t end =
-      IsAfterRange(icmp_.user_comparator(), part.table->largest.user_key(),
-                   part)
-          ? table->ApproximateOffsetOf(LastOf(part.end).Encode())
-          : part.table->file_size;
+  const uint64_t begin = table->ApproximateOffsetOf(part.Before().Encode());
+  const uint64_t end = IsAfterRange(icmp_.user_comparator(),
+                                    part.table->largest.user_key(), part)
+                           ? table->ApproximateOffsetOf(part.Last().Encode())
+                           : part.table->file_size;
   return end > begin ? end - begin : 0;
 }
 
@@ -448,21 +462,12 @@ Iterator* NewPartIterator(const InternalKeyComparator& comparator,
   return new PartIterator(comparator, range, source);
 }
 
-Iterator* NewIteratorWithParts(TableCache* tables,
-                               const InternalKeyComparator& comparator,
-                               const ReadOptions& options, Iterator* base,
-                               const PartList* parts) {
-  if (parts == nullptr) return base;
-  std::vector<Iterator*> sources;
-  for (const TablePart& part : parts->newest_first()) {
-    sources.push_back(
-        new PartIterator(comparator, part,
-                         tables->NewIterator(options, part.table->number,
-                                             part.table->file_size)));
-  }
-  sources.push_back(base);
-  return NewMergingIterator(&comparator, sources.data(),
-                            static_cast<int>(sources.size()));
+Iterator* NewPartIterator(TableCache* tables,
+                          const InternalKeyComparator& comparator,
+                          const ReadOptions& options, const TablePart& part) {
+  return NewPartIterator(
+      comparator, part,
+      tables->NewIterator(options, part.table->number, part.table->file_size));
 }
 
 // MANIFEST --------------------------------------------------------------------

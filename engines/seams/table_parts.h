@@ -28,6 +28,11 @@ class VersionSet;
 struct TablePart {
   bool Covers(const Comparator* user_comparator, const Slice& user_key) const;
 
+  // The range as places between entries: what is in it is after the one and not
+  // after the other.
+  InternalKey Before() const;
+  InternalKey Last() const;
+
   std::string begin;            // first user key of the range, ...
   bool excludes_begin = false;  // ... which then starts right after it
   std::string end;              // last user key of the range
@@ -36,15 +41,15 @@ struct TablePart {
   FileMetaData* table = nullptr;
 };
 
-// The parts in front of one file, or those that are merged with each other.
+// The parts in front of one file, or those that are merged with some files.
 // Versions share it.  It holds a reference to the table of each part, and so
 // keeps the tables.
 //
 // REQUIRES: the lock of the database is held when one is made or destroyed.
 class PartList {
  public:
-  // "newest_first" is not empty; "file" is nullptr for parts in front of none.
-  PartList(VersionSet* versions, const FileMetaData* file,
+  // "newest_first" is not empty; parts in front of no file have no "files".
+  PartList(VersionSet* versions, const std::vector<FileMetaData*>& files,
            std::vector<TablePart> newest_first);
   PartList(const PartList&) = delete;
   PartList& operator=(const PartList&) = delete;
@@ -57,7 +62,8 @@ class PartList {
   // its parts, may lie inside, even where it is empty.
   const TablePart& range() const { return range_; }
 
-  // The end of that range; not before any entry of the file or a part.
+  // The end of that range; not before any entry of the file or a part, and not
+  // after any entry of a file that goes on with the last user key.
   const InternalKey& limit() const { return limit_; }
 
   // Of all parts together.
@@ -135,12 +141,10 @@ struct PartRecord {
 Iterator* NewPartIterator(const InternalKeyComparator& comparator,
                           const TablePart& range, Iterator* source);
 
-// An iterator over the entries of "base", which it owns, and of the parts in
-// front of it, merged; "parts" may be nullptr.
-Iterator* NewIteratorWithParts(TableCache* tables,
-                               const InternalKeyComparator& comparator,
-                               const ReadOptions& options, Iterator* base,
-                               const PartList* parts);
+// The same of the part's table.
+Iterator* NewPartIterator(TableCache* tables,
+                          const InternalKeyComparator& comparator,
+                          const ReadOptions& options, const TablePart& part);
 
 }  // namespace leveldb
 

@@ -27,13 +27,15 @@ class SteppedMergePicker : public CompactionPicker {
 
   Status CheckRecovered(const Version& v) const override;
   void Score(Version* v) override;
-  bool NeedsCompaction() const override {
+  bool NeedsCompaction() override {
     return CompactionScore(*versions_->current()) >= 1;
   }
   Compaction* Pick() override;
   Compaction* PickRange(int level, const InternalKey* begin,
                         const InternalKey* end) override;
-  int LastLevelOfRange(int /*deepest*/) const override { return LastLevel(); }
+  int LastLevelOfRange(int /*deepest*/) const override {
+    return HasDeletions() ? LastLevel() + 1 : LastLevel();
+  }
 
  private:
   static bool IsGathering(int level) { return level % 2 == 0; }
@@ -43,6 +45,7 @@ class SteppedMergePicker : public CompactionPicker {
   size_t CountRuns(const Version& v, int level) const;
   bool SwapIsDue(const Version& v, int level) const;
   double ScoreOf(const Version& v, int level) const;
+  Slice LastOf(const RunList& runs) const;  // user key
   bool Touches(const RunList& runs, const InternalKey* begin,
                const InternalKey* end) const;
 
@@ -107,7 +110,7 @@ Compaction* SteppedMergePicker::Pick() {
 // room for those that gather.
 Compaction* SteppedMergePicker::PickRange(int level, const InternalKey* begin,
                                           const InternalKey* end) {
-  if (level >= LastLevel()) return nullptr;
+  if (level >= LastLevel()) return PickRangeOfDeepest(level, begin, end);
   Version* const v = versions_->current();
   if (level == 0) {
     std::vector<FileMetaData*> inputs;
@@ -117,8 +120,28 @@ Compaction* SteppedMergePicker::PickRange(int level, const InternalKey* begin,
     const RunList* const runs = Runs(*v, level);
     if (runs == nullptr || !Touches(*runs, begin, end)) return nullptr;
   }
-  const bool waits = IsGathering(level) && Runs(*v, level + 1) != nullptr;
-  return Act(waits ? level + 1 : level, "manual");
+  if (IsGathering(level) && Runs(*v, level + 1) != nullptr) {
+    return MergeNext(level + 1, "manual");
+  }
+  Compaction* const c = Act(level, "manual");
+  if (level == 0) {
+    CoverInputs(c);
+  } else {
+    Cover(c, IsGathering(level) ? LastOf(*Runs(*v, level))
+                                : Slice(c->parts()->range().end));
+  }
+  return c;
+}
+
+Slice SteppedMergePicker::LastOf(const RunList& runs) const {
+  Slice last = runs.newest_first()[0].tables.back()->largest.user_key();
+  for (const SortedRun& run : runs.newest_first()) {
+    const Slice of_run = run.tables.back()->largest.user_key();
+    if (comparator().user_comparator()->Compare(of_run, last) > 0) {
+      last = of_run;
+    }
+  }
+  return last;
 }
 
 bool SteppedMergePicker::Touches(const RunList& runs, const InternalKey* begin,
@@ -154,15 +177,17 @@ Compaction* SteppedMergePicker::MergeNext(int level, const char* reason) {
   }
   std::vector<TablePart> parts;
   for (const SortedRun& run : runs.newest_first()) {
-    FileMetaData* const table = run.tables[0];
-    if (user->Compare(table->smallest.user_key(), end) > 0) continue;
-    TablePart part;
-    part.excludes_begin = runs.HasLeft(user, table->smallest.user_key());
-    part.begin = part.excludes_begin ? *runs.marker()
-                                     : table->smallest.user_key().ToString();
-    part.end = end.ToString();
-    part.table = table;
-    parts.push_back(part);
+    for (FileMetaData* const table : run.tables) {
+      // More than one, if they share the user key that is the end.
+      if (user->Compare(table->smallest.user_key(), end) > 0) break;
+      TablePart part;
+      part.excludes_begin = runs.HasLeft(user, table->smallest.user_key());
+      part.begin = part.excludes_begin ? *runs.marker()
+                                       : table->smallest.user_key().ToString();
+      part.end = end.ToString();
+      part.table = table;
+      parts.push_back(part);
+    }
   }
   const bool is_last = level + 1 == LastLevel();
   Compaction* const c = NewRunMerge(
