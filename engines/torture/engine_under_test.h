@@ -48,6 +48,7 @@ class Database {
                                         std::string* error);
 
   leveldb::Status Open();
+  leveldb::Status Repair() { return options_->Repair(path_); }
   void Close() { db_.reset(); }
 
   leveldb::DB* operator->() const { return db_.get(); }
