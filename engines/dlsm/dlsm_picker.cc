@@ -211,11 +211,7 @@ Compaction* DlsmPicker::PickRange(int level, const InternalKey* begin,
 Compaction* DlsmPicker::Act(int level, const char* reason) {
   Version* const v = versions_->current();
   if (level == 0) {
-    FileMetaData* oldest = Files(*v, 0)[0];
-    for (FileMetaData* f : Files(*v, 0)) {
-      if (f->number < oldest->number) oldest = f;
-    }
-    return MergeDown(0, L0Closure(v, oldest), reason);
+    return MergeDown(0, L0Closure(v, OldestOfL0(*v)), reason);
   }
   if (IsInsertionPart(level)) return Swap(level, reason);
   return MergeDown(level, Front(*v, level), reason);

@@ -350,7 +350,7 @@ Compaction* LwcPicker::Pick() {
   if (CompactionScore(*v) < 1) return nullptr;
   int level = CompactionLevel(*v);
   if (level == 0) {
-    const std::vector<FileMetaData*> inputs = L0Closure(v, Files(*v, 0).back());
+    const std::vector<FileMetaData*> inputs = L0Closure(v, OldestOfL0(*v));
     return inputs.size() == 1 && !Overlaps(*v, 1, *inputs[0])
                ? MoveDown(0, inputs[0], "size")
                : CompactLevelZero(inputs, "size");

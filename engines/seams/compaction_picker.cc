@@ -180,6 +180,10 @@ bool CompactionPicker::Overlaps(Version* v, int level, const Slice& begin,
   return v->OverlapInLevel(level, &begin, &end);
 }
 
+FileMetaData* CompactionPicker::OldestOfL0(const Version& v) const {
+  return *std::min_element(v.files_[0].begin(), v.files_[0].end(), OlderFirst);
+}
+
 std::vector<FileMetaData*> CompactionPicker::L0Closure(
     Version* v, FileMetaData* file) const {
   std::vector<FileMetaData*> closure;

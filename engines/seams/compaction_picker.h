@@ -128,6 +128,9 @@ class CompactionPicker {
   bool Overlaps(Version* v, int level, const Slice& begin,
                 const Slice& end) const;
 
+  // REQUIRES: L0 has files
+  FileMetaData* OldestOfL0(const Version& v) const;
+
   // All files of L0 that overlap "file", or one that does, oldest first.
   std::vector<FileMetaData*> L0Closure(Version* v, FileMetaData* file) const;
 
