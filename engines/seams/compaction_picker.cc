@@ -28,7 +28,8 @@ Compaction* CompactionPicker::PickRange(int level, const InternalKey* begin,
 }
 
 Compaction* CompactionPicker::Next() {
-  if (drain_.IsDue() && !(last_was_drain_ && NeedsCompaction())) {
+  const bool alternates = last_was_drain_ && NeedsCompaction();
+  if (drain_.IsUrgent() || (drain_.IsDue() && !alternates)) {
     last_was_drain_ = true;
     if (Compaction* const c = drain_.Next()) return c;
   }

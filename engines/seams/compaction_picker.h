@@ -71,8 +71,7 @@ class CompactionPicker {
   virtual int LastLevelOfRange(int deepest) const { return deepest; }
 
   // What the database asks: whether there is something to compact, and what
-  // comes next, which the caller deletes, or nullptr.  Steps against too many
-  // deletions alternate with those that Pick() chooses.
+  // comes next, which the caller deletes, or nullptr.
   bool HasWork() { return NeedsCompaction() || drain_.IsDue(); }
   Compaction* Next();
 

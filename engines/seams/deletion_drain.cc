@@ -16,6 +16,13 @@ bool DeletionDrain::IsDue() const {
          picker_->TreeBytes() > options.level_base_bytes;
 }
 
+bool DeletionDrain::IsUrgent() const {
+  const EntryCounts& counts = versions_->counts();
+  const uint64_t limit = picker_->options().deletions_limit_percent;
+  return IsDue() &&
+         counts.deletions_left() * 200 > counts.entries_left() * limit * 3;
+}
+
 void DeletionDrain::Begin() {
   level_ = 0;
   begin_.reset();

@@ -13,10 +13,12 @@ class CompactionPicker;
 class VersionSet;
 
 // Compacts the whole tree, step by step and level by level as CompactRange
-// does, where too many of its entries are deletions.  With a limit of p percent
-// a tree in which each key is inserted and deleted once has, beside what is
-// being written, at most 1 / (1 - 2p / 100) times as many entries as live keys:
-// each deletion hides one.
+// does, where too many of its entries are deletions.  Its steps alternate with
+// those of the picker, and go first where deletions are half as many again.
+// With a limit of p percent a tree in which each key is inserted and deleted
+// once, where each deletion hides one entry, so has at most 1 / (1 - 3p / 100)
+// times as many entries as live keys, beside a full level 0 and what is being
+// written.
 //
 // REQUIRES: the lock of the database is held
 class DeletionDrain {
@@ -27,6 +29,10 @@ class DeletionDrain {
 
   // Whether one is going on or should begin.
   bool IsDue() const;
+
+  // Whether its steps go before all others, so that writers wait: deletions come
+  // faster than they are dropped, and are half as many again as they should be.
+  bool IsUrgent() const;
 
   // Its next step, which the caller deletes, or nullptr if there is none left.
   Compaction* Next();
