@@ -5,9 +5,10 @@ from snakemake.utils import min_version
 from recompact import ROOT, jobs, pipeline
 
 min_version("9.0")
-pipeline.prefer_own_programs()
-# Held while this process lives; the jobs of a cluster are part of it.
-lock = pipeline.lock() if workflow.is_main_process else None
+if workflow.is_main_process:
+    # Held while this process lives; the jobs of a cluster are part of it.
+    lock = pipeline.lock()
+    pipeline.note_builders()
 
 
 # Debian 12 is what ./repro needs and is tried on. Snakemake looks at this only

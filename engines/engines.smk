@@ -52,6 +52,7 @@ rule build_engine:
 rule build_image:
     input:
         pipeline.image_files(),
+        f"{pipeline.BUILDERS}/{pipeline.IMAGE}",
     output:
         "build/images/{runtime}.name",
     log:

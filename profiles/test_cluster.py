@@ -10,7 +10,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -125,11 +124,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _words(profile: str) -> list[str]:
-    snakemake = str(Path(sys.executable).with_name("snakemake"))
     settings = ["--config", "scale=smoke", f"panels={same_bytes.PANELS}"]
     quick = ["--slurm-status-command", "squeue", *QUICK] if profile == "slurm" else []
     return [
-        snakemake,
+        ".venv/bin/snakemake",
         "--profile",
         f"profiles/{profile}",
         "--latency-wait",
@@ -139,15 +137,10 @@ def _words(profile: str) -> list[str]:
     ]
 
 
-def _environment(root: Path) -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(root / "analysis")}
-
-
 def _run(root: Path, profile: str) -> str:
     done = subprocess.run(
         _words(profile),
         cwd=root,
-        env=_environment(root),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -171,7 +164,6 @@ def test_a_killed_job_is_retried_and_no_finished_run_repeated(slurm: None, copy:
         subprocess.Popen(
             _words("slurm"),
             cwd=copy,
-            env=_environment(copy),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -9,11 +9,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from recompact import ROOT, build, pipeline, upstream
+from recompact import ROOT, build, command_line, pipeline, upstream
+from recompact.command_line import SCALES, WordsError
 from recompact.errors import RecompactError
+from recompact.figures.declarations import load_figures
+from recompact.measure import DATA_ROOT
 
-SCALES = ("smoke", "small", "paper")
+WORDS_ONLY = "--words-only"  # before a command: read it, and what it names, and stop
 
+SNAKEMAKE = (sys.executable, "-m", "snakemake")
+# Named by the caller, where the caller is.
+NAMED_PATHS = (DATA_ROOT, upstream.NAMED_TARBALL)
 GENERATED = (
     "build",
     "paper_figures/rendered",
@@ -37,12 +43,11 @@ def _snakemake(scale: str, words: argparse.Namespace) -> int:
     pipeline.select(scale, words.panels, pipeline.host(settings))
     check_experiments(load_claims(ROOT / pipeline.CLAIMS), pipeline.declarations().experiments)
     pipeline.lock().close()
-    command = ["snakemake", "--profile", f"profiles/{scale}", *words.snakemake, "--config"]
+    command = [*SNAKEMAKE, "--profile", f"profiles/{scale}", *words.snakemake, "--config"]
     config = {"scale": scale, "panels": words.panels, **settings}
     command += [f"{name}={value}" for name, value in config.items()]
-    os.chdir(ROOT)
     sys.stdout.flush()
-    os.execvp("snakemake", command)
+    os.execv(sys.executable, command)
 
 
 def _clean() -> int:
@@ -53,44 +58,9 @@ def _clean() -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="repro", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    on_host = argparse.ArgumentParser(add_help=False)
-    on_host.add_argument("--runtime", help="native, docker or podman")
-    on_host.add_argument("--disk", help="ssd, hdd, smr or raid0: a real one below RECOMPACT_DATA")
-    for scale in SCALES:
-        command = commands.add_parser(scale, parents=[on_host])
-        command.add_argument("--panels", default="all")
-        command.add_argument("snakemake", nargs="*", help="further words for snakemake, after --")
-    commands.add_parser("clean")
-    test = commands.add_parser("test")
-    test.add_argument("checks", nargs="*", help="only these checks")
-    figures = commands.add_parser("figures")
-    figures.add_argument("--png", action="store_true", help="besides SVG")
-    commands.add_parser("pdf")
-    commands.add_parser("verify")
-    publish = commands.add_parser("publish", parents=[on_host])
-    publish.add_argument("scale", choices=SCALES)
-    plan = commands.add_parser("plan")
-    plan.add_argument("--scale", choices=SCALES, default="paper")
-    plan.add_argument("--hosts", type=Path, help="Ansible inventory in YAML")
-    plan.add_argument("--budget", help="of each host, such as 8h")
-    commands.add_parser("bench").add_argument("subject", choices=["driver", "rocksdb"])
-    torture = commands.add_parser("torture")
-    torture.add_argument("--engine", help="of engines.yaml")
-    torture.add_argument("--seed", type=int, default=1)
-    torture.add_argument("--minutes", type=float, default=0)
-    torture.add_argument("--bugs", action="store_true", help="plant bugs and see them caught")
-    patches = commands.add_parser("patches")
-    patches.add_argument("act", choices=["checkout", "export"])
-    patches.add_argument("folder", type=Path)
-    return parser
-
-
 def _made(*files: str) -> None:
     """Have Snakemake make files."""
-    words = ["snakemake", "--profile", "profiles/smoke", *files]
+    words = [*SNAKEMAKE, "--profile", "profiles/smoke", *files]
     subprocess.run(words, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
 
 
@@ -166,10 +136,30 @@ def _torture(words: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
+def _check(words: argparse.Namespace) -> None:
+    """Look up what the words name in our files, before anything is made for it."""
+    if words.command in SCALES and words.panels != "all":
+        load_figures(ROOT / pipeline.FIGURES).chosen(words.panels.split(","))
+    if words.command == "test" and words.checks:
+        from recompact import checks
+
+        checks.chosen(ROOT, words.checks)
+    if words.command == "torture" and words.engine:
+        pipeline.tree_of(words.engine)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Carry out one command; return its exit status."""
-    words = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    for name in NAMED_PATHS:
+        if name in os.environ:
+            os.environ[name] = os.path.abspath(os.environ[name])  # noqa: PTH100  # not of a link
     try:
+        words = command_line.read(given[given[:1] == [WORDS_ONLY] :])
+        os.chdir(ROOT)
+        _check(words)
+        if given[0] == WORDS_ONLY:
+            return 0
         match words.command:
             case "clean":
                 return _clean()
@@ -210,6 +200,9 @@ def main(arguments: list[str] | None = None) -> int:
                 return _torture(words)
             case scale:
                 return _snakemake(scale, words)
+    except WordsError as error:
+        print(f"repro: {error}", file=sys.stderr)
+        return 2
     except RecompactError as error:
         print(f"repro: {error}", file=sys.stderr)
         return 1

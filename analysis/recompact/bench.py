@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from recompact import build
+from recompact import build, environment
 from recompact.experiments import Declarations, Scalar
 from recompact.measure import data_root
 from recompact.plan import digest, make
@@ -105,6 +105,7 @@ def _run(words: list[str | Path], root: Path) -> tuple[str, int]:
     process = psutil.Popen(
         [str(word) for word in words],
         cwd=root,
+        env=environment.kept(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

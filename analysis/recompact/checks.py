@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from recompact import build, torture, upstream
+from recompact import build, command_line, environment, torture, upstream
 from recompact.errors import RecompactError
 from recompact.experiments import Declarations
 
@@ -50,11 +50,16 @@ def _command(root: Path, *words: str | Path, env: dict[str, str] | None = None) 
     done = subprocess.run(
         [str(word) for word in words],
         cwd=root,
-        env=os.environ | (env or {}),
+        env=environment.kept() | (env or {}),
         stdin=subprocess.DEVNULL,
         check=False,
     )
     return done.returncode == 0
+
+
+def _cannot_run(reason: str) -> bool:
+    print(reason)
+    return False
 
 
 def _cpp_sources(root: Path) -> list[str]:
@@ -89,7 +94,7 @@ def _timed_tests(root: Path, engines: Iterable[str]) -> bool:
         subprocess.Popen(
             (*CTEST, "--no-tests=error", "-L", TIMED),
             cwd=folder,
-            env=os.environ | _scratch(folder),
+            env=environment.kept() | _scratch(folder),
             stdin=subprocess.DEVNULL,
         )
         for folder in built
@@ -128,15 +133,7 @@ def all_checks(root: Path) -> list[Check]:
             *(sys.executable, "-m", "pytest", "-q", "-m", "not pipeline"),
             *("--numprocesses=auto", "--dist=loadfile"),
         ),
-        command(
-            "trace writer",
-            "mvn",
-            "--batch-mode",
-            "--quiet",
-            "-f",
-            f"{build.YCSB}/pom.xml",
-            "verify",
-        ),
+        command("trace writer", *build.maven(root, "verify")),
     ]
     checks.append(
         command("pipeline", sys.executable, "-m", "pytest", "-q", "-m", "pipeline", "--tb=short")
@@ -147,7 +144,9 @@ def all_checks(root: Path) -> list[Check]:
     trees: set[str] = set()
     for engine, entry in declarations.engines.items():
         if engine in absent:
-            print(f"left out: {engine}: {absent[engine]}")
+            reason = f"{engine}: {absent[engine]}"
+            for kind in ("engine", "torture"):
+                checks.append(Check(f"{kind} {engine}", partial(_cannot_run, reason), False))
             continue
         # Upstream's own tests of what no engine changes are not run on the bare release.
         first = entry.tree == "patched" and entry.tree not in trees
@@ -165,8 +164,8 @@ def all_checks(root: Path) -> list[Check]:
     return checks
 
 
-def run(root: Path, names: Sequence[str] = ()) -> int:
-    """Run the checks, or those named; say what passed; return the exit status.
+def chosen(root: Path, names: Sequence[str] = ()) -> list[Check]:
+    """Give the checks of these names, or those that run unless named.
 
     Raises
     ------
@@ -177,10 +176,17 @@ def run(root: Path, names: Sequence[str] = ()) -> int:
     known = [check.name for check in checks]
     for name in names:
         if name not in known:
-            raise RecompactError(f"no check is named {name!r}; there are {', '.join(known)}")
+            raise RecompactError(f"no check is named {name!r}; {command_line.nearest(name, known)}")
+    return [check for check in checks if check.name in names or not names and check.by_default]
+
+
+def run(root: Path, names: Sequence[str] = ()) -> int:
+    """Run the checks, or those named; say what passed; return the exit status."""
+    checks = chosen(root, names)
+    for engine, reason in build.unavailable(Declarations(root)).items() if not names else ():
+        print(f"left out: {engine}: {reason}")
     failed = []
-    chosen = [check for check in checks if check.name in names or not names and check.by_default]
-    for check in chosen:
+    for check in checks:
         print(f"== {check.name}", flush=True)
         start = time.monotonic()
         if not check.passes():
@@ -188,5 +194,5 @@ def run(root: Path, names: Sequence[str] = ()) -> int:
         print(f"== {check.name}: {time.monotonic() - start:.0f} s", flush=True)
     for name in failed:
         print(f"failed: {name}")
-    print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed")
+    print(f"{len(checks) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recompact import calibration, runtimes
+from recompact import calibration, environment, runtimes
 from recompact.errors import RecompactError
 from recompact.jobs import Run
 
@@ -74,7 +74,14 @@ def commit(root: Path) -> str:
     """
     if (root / ".git").exists():
         words = ["git", "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40"]
-        done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            words,
+            cwd=root,
+            env=environment.kept(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode == 0:
             return done.stdout.strip()
     named = root / ".commit"
@@ -102,7 +109,9 @@ def _keep(data: Path, database: Path) -> None:
 
 
 def _tar(*words: str | Path) -> None:
-    done = subprocess.run(["tar", *words], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["tar", *words], env=environment.kept(), capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise MeasureError(f"prepared database: {done.stderr.strip()[-300:]}")
 
@@ -178,7 +187,13 @@ def measure(
         if start is not None:
             base.mkdir()
             _tar("-C", base, "-xf", root / start["database"])
-        status = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, check=False).returncode
+        status = subprocess.run(
+            words,
+            cwd=root,
+            env=runtimes.environment_of(run),
+            stdin=subprocess.DEVNULL,
+            check=False,
+        ).returncode
         if status != 0:
             (run_directory / "run.json").unlink(missing_ok=True)
             print(f"run {run.id} failed; its output stays in {run_directory}", file=sys.stderr)

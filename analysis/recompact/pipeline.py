@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sys
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO, cast, get_args
 
 from recompact import ROOT, runtimes
-from recompact.build import unavailable
+from recompact.build import builders, compilers, unavailable
 from recompact.declarations import DeclarationError
 from recompact.errors import RecompactError
 from recompact.experiments import Declarations, DiskKind, ScaleName
@@ -27,6 +27,8 @@ CLAIMS = "paper_figures/claims.yaml"
 RAW = "results/raw"
 DATABASES = "build/databases"
 FINISHED = "build/finished"
+BUILDERS = "build/builders"
+IMAGE = "image"  # beside the families of engines: what builds all of them in an image
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,6 @@ class Selection:
 
 class BusyError(RecompactError):
     """Another pipeline is at work in this checkout."""
-
-
-def prefer_own_programs() -> None:
-    """Let rules, which call programs by name, find this environment's programs first."""
-    folders = [
-        str(Path(sys.executable).parent),
-        *os.environ.get("PATH", os.defpath).split(os.pathsep),
-    ]
-    os.environ["PATH"] = os.pathsep.join(folders)
 
 
 def lock() -> TextIO:
@@ -128,6 +121,8 @@ def host(settings: Mapping[str, str]) -> Host:
     RuntimeMissing
         If the runtime is not known, or is not here.
     """
+    folder = ROOT / BUILDERS
+    noted = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*")}
     disk = settings.get("disk")
     if disk is not None and disk not in get_args(DiskKind):
         raise DeclarationError(
@@ -135,12 +130,33 @@ def host(settings: Mapping[str, str]) -> Host:
         )
     runtime = settings.get("runtime", NATIVE)
     runtimes.check(runtime)
-    return Host(runtime=runtime, disk=cast(DiskKind | None, disk))
+    if runtime != NATIVE and IMAGE in noted:
+        noted = dict.fromkeys(noted, noted[IMAGE])
+    return Host(runtime=runtime, disk=cast(DiskKind | None, disk), builders=noted)
+
+
+def note_builders() -> None:
+    """Note what builds drivers here, which is part of a run's name and makes them built again.
+
+    Who looks at the names later, on a node of a cluster or where no compiler is, finds it noted.
+
+    Raises
+    ------
+    RecompactError
+        If CC or CXX names a compiler that is not here.
+    """
+    for name, words in compilers().items():
+        if name in os.environ and shutil.which(words[0]) is None:
+            raise RecompactError(f"{name}: {words[0]}: not installed; name another compiler")
+    base = os.environ.get(runtimes.BASE_IMAGE, "")
+    image = {IMAGE: digest([hash_files(ROOT, (runtimes.DOCKERFILE,)), base])}
+    for name, builder in (builders() | image).items():
+        _write(f"{BUILDERS}/{name}", builder)
 
 
 def write_plan(selection: Selection) -> str:
-    """Write the plan for the tables; leave the file alone where it says the same already."""
-    return _write_plan(f"build/plans/{selection.scale}.json", selection.plan)
+    """Write the plan for the tables."""
+    return _write(f"build/plans/{selection.scale}.json", selection.plan.as_json())
 
 
 def write_finished_plan(scale: str, host: Host = EMULATED) -> str:
@@ -156,12 +172,12 @@ def write_finished_plan(scale: str, host: Host = EMULATED) -> str:
     points = [point for point in plan.points if point["run"] in finished]
     if not points:
         raise MeasureError(f"no run of scale {scale} is finished; start ./repro {scale}")
-    return _write_plan(f"build/plans/{scale}.finished.json", replace(plan, points=points))
+    return _write(f"build/plans/{scale}.finished.json", replace(plan, points=points).as_json())
 
 
-def _write_plan(name: str, plan: Plan) -> str:
+def _write(name: str, text: str) -> str:
+    """Write a file of this checkout; leave it alone where it says the same already."""
     path = ROOT / name
-    text = plan.as_json()
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -187,9 +203,10 @@ def tree_of(engine: str) -> str:
 
 
 def engine_files(engine: str) -> list[str]:
-    """List our sources that an engine's driver is built from."""
+    """List what an engine's driver is built from: our sources, and the note of the compiler."""
     entry = declarations().engines[engine]
     return [
+        f"{BUILDERS}/{entry.family}",
         *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *entry.sources),
         *(_files(f"engines/{entry.family}", "*.h", "*.cc") if entry.family != "leveldb" else []),
         *_files("workloads/driver", "CMakeLists.txt", "*.h", "*.cc"),

@@ -1,8 +1,8 @@
 """From the declarations to the runs of one scale.
 
 A run is named by the hash of everything that can change its result: its specification, the
-engine's sources, the driver's sources and, through the names of its traces, the workloads. Two
-experiments that ask for the same run share it.
+engine's sources, the driver's sources, the compiler and, through the names of its traces, the
+workloads. Two experiments that ask for the same run share it.
 """
 
 from __future__ import annotations
@@ -110,10 +110,13 @@ class Host:
     disk : {'ssd', 'hdd', 'smr', 'raid0'}, optional
         What the directory of databases lies on. Runs of devices of this kind go to it, all others
         are left out. Without it devices are emulated.
+    builders : mapping of str to str
+        What builds the drivers of each family, see `recompact.build.builders`.
     """
 
     runtime: str = NATIVE
     disk: DiskKind | None = None
+    builders: Mapping[str, str] = field(default_factory=dict)
 
 
 EMULATED = Host()
@@ -477,6 +480,9 @@ class _Planner:
         engine = spec["engine"]["id"]
         tree = self.sources.tree(self.declarations, engine)
         content = {"spec": spec, "tree": tree, "driver": self.sources.driver}
+        builder = self.host.builders.get(self.declarations.engines[engine].family)
+        if builder is not None:
+            content["builder"] = builder
         if calibration is not None:
             content["calibration"] = asdict(calibration)
         name = digest(content)

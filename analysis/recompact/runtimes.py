@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from recompact import environment
 from recompact.errors import RecompactError
 from recompact.jobs import NATIVE, Run
 from recompact.shell import run as command
@@ -109,6 +110,11 @@ def program(run: Run, driver: Path) -> str:
     return f"{DRIVERS}/{run.engine}/driver/recompact_driver"
 
 
+def environment_of(run: Run) -> Mapping[str, str]:
+    """Give the environment of a run: the driver's own, or that of what starts the container."""
+    return environment.kept() if run.runtime == NATIVE else os.environ
+
+
 def remove(run: Run) -> None:
     """Remove the container of a run that was broken off: it outlives what started it."""
     if run.runtime != NATIVE:
@@ -169,14 +175,15 @@ def build_image(runtime: str, root: Path, tag: str, target: str, log: Path) -> N
     ]
     if os.environ.get(BASE_IMAGE):
         words += ["--build-arg", BASE_IMAGE]
-    command([*words, root], log=log)
+    command([*words, root], env=os.environ, log=log)
     from recompact import upstream  # of all steps, runs are to begin soon
 
     # What a compiler was is known when it has compiled: one more layer, of labels alone.
     release = upstream.declared(root)
     told = {"upstream": release.sha256, **labels(runtime, tag)}
     lines = [f"FROM {tag}", *(f"LABEL {LABEL}.{name}={json.dumps(told[name])}" for name in told)]
-    command([runtime, "build", "--tag", tag, "-"], said="\n".join(lines) + "\n")
+    labelled = [runtime, "build", "--tag", tag, "-"]
+    command(labelled, env=os.environ, said="\n".join(lines) + "\n")
 
 
 def labels(runtime: str, tag: str) -> Mapping[str, str]:
@@ -189,7 +196,7 @@ def labels(runtime: str, tag: str) -> Mapping[str, str]:
     """
     script = 'for engine in *; do echo "$engine $($engine/driver/recompact_driver --build)"; done'
     words = [runtime, "run", "--rm", "--network", "none", "--entrypoint", "sh"]
-    said = command([*words, "--workdir", DRIVERS, tag, "-c", script])
+    said = command([*words, "--workdir", DRIVERS, tag, "-c", script], env=os.environ)
     found = {}
     for line in said.splitlines():
         engine, record = line.split(maxsplit=1)

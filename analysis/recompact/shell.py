@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from recompact import environment
 from recompact.errors import RecompactError
 
 
@@ -30,7 +31,7 @@ def run(
     cwd : Path, optional
         Working directory.
     env : mapping, optional
-        The whole environment; the current one by default.
+        The whole environment; by default the part of ours that changes no build and no run.
     log : Path, optional
         File that receives the output as well.
     said : str, optional
@@ -46,7 +47,7 @@ def run(
         done = subprocess.run(
             words,
             cwd=cwd,
-            env=env,
+            env=environment.kept() if env is None else env,
             input=said,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

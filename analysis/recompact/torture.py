@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from recompact import build, upstream
+from recompact import build, environment, upstream
 from recompact.declarations import Declaration, DeclarationError, load
 from recompact.experiments import OPTIONS_OF, Declarations, Engine, OptionName, Scalar
 from recompact.measure import data_root
@@ -186,7 +186,7 @@ def play(
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL if quiet else None,
                 stderr=subprocess.DEVNULL if quiet else None,
-                env=os.environ
+                env=environment.kept()
                 | {"GTEST_TOTAL_SHARDS": str(cores), "GTEST_SHARD_INDEX": str(shard)},
             )
         )
@@ -324,7 +324,9 @@ def sanitized(root: Path, engine: str) -> bool:
 
 def _ask(program: Path, *words: str) -> dict[str, str]:
     command = [str(program), f"--engine={program.parent / 'engine.json'}", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, env=environment.kept(), capture_output=True, text=True, check=True
+    )
     answer: dict[str, str] = json.loads(done.stdout)
     return answer
 

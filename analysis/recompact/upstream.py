@@ -11,11 +11,13 @@ from pathlib import Path
 
 from pydantic import Field
 
+from recompact import environment
 from recompact.declarations import Declaration, load
 from recompact.errors import RecompactError
 from recompact.shell import run
 
 APT_SOURCES = Path("/etc/apt")
+NAMED_TARBALL = "RECOMPACT_LEVELDB_TARBALL"  # environment variable: the release as a file
 TARBALL = "build/upstream/leveldb.tar.gz"  # of a checkout
 DATE = "2026-11-21T00:00:00Z"  # of every patch, so that an export is always the same bytes
 
@@ -53,7 +55,7 @@ def fetch(root: Path, destination: Path) -> None:
     """
     upstream = declared(root)
     destination.parent.mkdir(parents=True, exist_ok=True)
-    named = os.environ.get("RECOMPACT_LEVELDB_TARBALL")
+    named = os.environ.get(NAMED_TARBALL)
     if named is not None:
         tarball = Path(named)
         if not tarball.is_file():
@@ -186,7 +188,9 @@ def _git(tree: Path, *words: str) -> str:
         for who in ("AUTHOR", "COMMITTER")
         for what, value in (("NAME", "recompact"), ("EMAIL", "recompact@localhost"), ("DATE", DATE))
     }
-    return run(["git", "-C", tree, "-c", "core.autocrlf=false", *words], env=os.environ | identity)
+    return run(
+        ["git", "-C", tree, "-c", "core.autocrlf=false", *words], env=environment.kept() | identity
+    )
 
 
 def checkout(root: Path, tarball: Path, tree: Path) -> None:

@@ -19,16 +19,23 @@ def copy(destination: Path) -> Path:
     return destination
 
 
-def whole(destination: Path) -> Path:
-    """Copy all files that git knows, as they are now, and the release of LevelDB."""
+def files(destination: Path) -> Path:
+    """Copy all files that git knows, as they are now."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
     )
     names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
-    upstream.fetched(ROOT)
-    for name in (*names, upstream.TARBALL):
+    for name in names:
         (destination / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, destination / name, follow_symlinks=False)
+    return destination
+
+
+def whole(destination: Path) -> Path:
+    """Copy all files that git knows, and the release of LevelDB."""
+    tarball = files(destination) / upstream.TARBALL
+    tarball.parent.mkdir(parents=True)
+    shutil.copy2(upstream.fetched(ROOT), tarball)
     return destination
 
 

@@ -15,7 +15,7 @@ from recompact.__main__ import main
     ("words", "message"),
     [
         (["smoke", "--panels", "LDC-F99"], "no figure LDC-F99; there are LDC-F1"),
-        (["test", "analysys"], "no check is named 'analysys'; there are ruff"),
+        (["test", "analysys"], "no check is named 'analysys'; did you mean analysis?"),
     ],
 )
 def test_a_mistake_is_one_line(

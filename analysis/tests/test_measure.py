@@ -191,6 +191,21 @@ def test_a_run_is_confined_to_its_processors(tmp_path: Path) -> None:
     assert measure.pinning(two) == ("taskset", "-c", "0-1")
 
 
+def test_what_a_shell_exports_does_not_reach_a_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = {"LD_LIBRARY_PATH": "/x", "GLIBC_TUNABLES": "x", "MALLOC_PERTURB_": "1"}
+    hostile |= {"TAR_OPTIONS": "--no-such-option", "GIT_DIR": "/x", "OMP_NUM_THREADS": "1"}
+    for name, value in hostile.items():
+        monkeypatch.setenv(name, value)
+    listed = f'echo tree > "$6/CURRENT"; env > {tmp_path}/environment'
+    keeping = Run(RUN.id, RUN.spec, RUN.engine, RUN.trace_ids, keeps_database=True)
+    _measure(tmp_path, _finishing(tmp_path, keeping, listed), keeping)
+    names = {line.split("=")[0] for line in (tmp_path / "environment").read_text().splitlines()}
+    assert not names & set(hostile)
+    assert {"PATH", "HOME", measure.DATA_ROOT} <= names
+
+
 def test_a_run_says_from_which_commit_it_comes(tmp_path):
     git = ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@example.org"]
     (tmp_path / ".commit").write_text("$Format:%H$\n")

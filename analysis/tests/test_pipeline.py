@@ -12,7 +12,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,8 +38,8 @@ RUNS = 10  # 2 copies x 3 repetitions of noise, 2 engines x 2 repetitions of par
 @pytest.fixture(scope="module")
 def shared_builds() -> None:
     """Build what the copies share, in this checkout."""
-    words = [_program("snakemake"), "--profile", "profiles/smoke", *BUILT]
-    subprocess.run(words, cwd=ROOT, check=True, stdin=subprocess.DEVNULL, env=_environment(ROOT))
+    words = [".venv/bin/snakemake", "--profile", "profiles/smoke", *BUILT]
+    subprocess.run(words, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
 
 
 @pytest.fixture
@@ -51,7 +50,7 @@ def copy(shared_builds: None, tmp_path: Path) -> Path:
         shutil.copy2(ROOT / name, root)
     shutil.copytree(ROOT / "profiles", root / "profiles")
     (root / "build").mkdir()
-    for folder in SHARED:
+    for folder in (".venv", *SHARED):
         (root / folder).symlink_to(ROOT / folder)
     scales = root / "workloads/scales.yaml"
     declared = scales.read_text(encoding="utf-8")
@@ -72,23 +71,11 @@ def data(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def _program(name: str) -> str:
-    return str(Path(sys.executable).parent / name)
-
-
-def _environment(root: Path, data: Path | None = None) -> dict[str, str]:
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(root / "analysis"),
-    }
-    return environment if data is None else environment | {DATA_ROOT: str(data)}
-
-
 def _start(root: Path, data: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "recompact", "smoke", "--panels", "RC-NOISE"],
+        [root / ".venv/bin/python", "-m", "recompact", "smoke", "--panels", "RC-NOISE"],
         cwd=root,
-        env=_environment(root, data),
+        env=os.environ | {DATA_ROOT: str(data)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -153,9 +140,8 @@ def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_tables(
 
     words = ["--profile", "profiles/smoke", "--config", "scale=smoke", "panels=RC-NOISE"]
     done = subprocess.run(
-        [_program("snakemake"), *words, "--report", "report.html"],
+        [".venv/bin/snakemake", *words, "--report", "report.html"],
         cwd=copy,
-        env=_environment(copy, data),
         capture_output=True,
         text=True,
         check=False,
