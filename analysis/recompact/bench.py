@@ -9,6 +9,7 @@ what two runs of db_bench differ by is the noise floor.
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import shutil
@@ -125,7 +126,7 @@ def _run(words: list[str | Path], root: Path) -> tuple[str, int]:
 
 def db_bench(root: Path, folder: Path, operations: int, value_bytes: int) -> Outcome:
     """Run db_bench's fillrandom."""
-    database = data_root() / "recompact-db-bench"
+    database = data_root() / f"recompact-db-bench-{os.getuid()}"
     output, memory_bytes = _run(
         [
             folder / "db_bench",
@@ -197,7 +198,7 @@ def replay(
             "--out",
             out,
             "--data-dir",
-            data_root() / "recompact-bench",
+            data_root() / f"recompact-bench-{os.getuid()}",
             "--lock",
             data_root() / "recompact.lock",
         ],
@@ -267,7 +268,7 @@ def rocksdb_db_bench(root: Path, options: Mapping[str, Scalar]) -> dict[str, flo
 
     It does not wait for compactions: db_bench's own way to do so never ends with universal.
     """
-    database = data_root() / "recompact-db-bench"
+    database = data_root() / f"recompact-db-bench-{os.getuid()}"
     universal = options["compaction_style"] == "kCompactionStyleUniversal"
     words = {
         "benchmarks": "fillrandom",

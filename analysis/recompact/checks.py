@@ -106,7 +106,8 @@ def _timed_tests(root: Path, engines: Iterable[str]) -> bool:
 def _scratch(folder: Path) -> dict[str, str]:
     """Tell upstream's tests of one engine where their databases go."""
     memory = Path("/dev/shm")
-    scratch = (memory if memory.is_dir() else folder) / f"recompact-test-{folder.name}"
+    name = f"recompact-test-{os.getuid()}-{folder.name}"
+    scratch = (memory if memory.is_dir() else folder) / name
     scratch.mkdir(exist_ok=True)  # upstream's tests take it to be there
     return {"TEST_TMPDIR": str(scratch)}
 

@@ -97,6 +97,21 @@ def pinning(run: Run) -> tuple[str, ...]:
     return ("taskset", "-c", "0" if processors == 1 else f"0-{processors - 1}")
 
 
+def _make_room(run: Run) -> tuple[Path, Path]:
+    """Name where a run has its database and what it starts from; nothing is there.
+
+    What another user's run left when it was killed stays, and ours go beside it.
+    """
+    for name in (run.id, f"{run.id}-{os.getuid()}"):
+        data = data_root() / f"recompact-{name}"
+        folders = (data, data.with_suffix(".base"))
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        if not any(folder.exists() for folder in folders):
+            return folders
+    raise MeasureError(f"{data}: cannot be removed; remove it, or name a place with {DATA_ROOT}")
+
+
 def _keep(data: Path, database: Path) -> None:
     """Archive a database so that it is there as a whole or not at all.
 
@@ -150,11 +165,8 @@ def measure(
     CalibrationError
         If a run that tells the speed of the device is missing.
     """
-    data = data_root() / f"recompact-{run.id}"
-    base = data.with_suffix(".base")
     runtimes.remove(run)  # left by a run that was killed
-    for folder in (data, base):
-        shutil.rmtree(folder, ignore_errors=True)
+    data, base = _make_room(run)
     if check_existing(run_directory, run) and (database.exists() or not run.keeps_database):
         return
     content = specification(run, run_directory.parent) | {"commit": commit(root)}

@@ -41,7 +41,7 @@ class Selection:
 
 
 class BusyError(RecompactError):
-    """Another pipeline is at work in this checkout."""
+    """Another pipeline is at work in this checkout, or it is another user's."""
 
 
 def lock() -> TextIO:
@@ -50,11 +50,14 @@ def lock() -> TextIO:
     Raises
     ------
     BusyError
-        If another pipeline is at work here.
+        If another pipeline is at work here, or the checkout is not ours to write.
     """
     path = ROOT / "build/pipeline.lock"
-    path.parent.mkdir(exist_ok=True)
-    file = path.open("w", encoding="utf-8")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        file = path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise BusyError(f"{path}: {error.strerror}; take a checkout of your own") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

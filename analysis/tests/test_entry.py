@@ -127,7 +127,7 @@ def test_called_through_a_link_it_finds_its_checkout(links: Path, words: list[st
     environment = {"CDPATH": str(links), "PATH": f"{links}:{os.environ['PATH']}"}
     done = _run(*words, *UNKNOWN, cwd=cwd, env=environment)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(ANSWER)
+    assert done.stderr.splitlines()[-1].startswith(ANSWER)  # dash misses a folder that is gone
 
 
 def test_called_as_a_relative_name_with_cdpath_it_finds_its_checkout(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A run leaves a finished result, or nothing that looks like one."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -63,6 +64,21 @@ def test_a_database_left_by_a_run_killed_after_its_record_is_removed(
     (data / f"recompact-{RUN.id}").mkdir()
     _measure(tmp_path, _driver(tmp_path, "exit 1"))
     assert list(data.glob("recompact-*")) == []
+
+
+def test_where_another_user_left_a_database_a_run_goes_beside(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = data / f"recompact-{RUN.id}"
+    left.mkdir()
+    remove = shutil.rmtree
+    monkeypatch.setattr(
+        shutil, "rmtree", lambda path, **how: None if path == left else remove(path, **how)
+    )
+    where = f'echo "$6" > {tmp_path}/where; echo \'{{"run": "{RUN.id}"}}\' > "$4/run.json"'
+    _measure(tmp_path, _driver(tmp_path, where))
+    assert (tmp_path / "where").read_text() == f"{left}-{os.getuid()}\n"
+    assert list(data.glob("recompact-*")) == [left]
 
 
 def test_a_failing_driver_is_an_error_and_leaves_no_result(tmp_path: Path, data: Path) -> None:

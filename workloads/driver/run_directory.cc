@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -48,6 +49,20 @@ std::string Gigabytes(uint64_t bytes) {
   return text;
 }
 
+// The file may be another user's, which we may only read; and in a folder like
+// /tmp O_CREAT cannot open it, whatever its mode (fs.protected_regular).
+int OpenLock(const char* path) {
+  int fd = -1;
+  for (int tries = 0; tries < 2 && fd < 0; ++tries) {  // Another may create it
+    fd = ::open(path, O_RDWR | O_CLOEXEC);  // NFS locks what can be written
+    if (fd < 0 && errno == EACCES) fd = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 || errno != ENOENT) break;
+    fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd >= 0) ::fchmod(fd, 0644);  // Whatever the umask
+  }
+  return fd;
+}
+
 }  // namespace
 
 MeasurementLock::~MeasurementLock() {
@@ -55,7 +70,7 @@ MeasurementLock::~MeasurementLock() {
 }
 
 Status MeasurementLock::Acquire(const std::string& path) {
-  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  fd_ = OpenLock(path.c_str());
   if (fd_ < 0) return SystemError(path, "cannot open the lock", errno);
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return Status::OK();
   if (errno != EWOULDBLOCK) return SystemError(path, "cannot lock", errno);

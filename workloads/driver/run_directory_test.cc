@@ -1,5 +1,8 @@
 #include "driver/run_directory.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <string>
 
@@ -36,6 +39,26 @@ TEST_F(RunDirectoryTest, OneMeasurementAtATime) {
   MeasurementLock nowhere;
   EXPECT_EQ(nowhere.Acquire(directory_.File("no/lock")).code(),
             ExitCode::kFailed);
+}
+
+TEST_F(RunDirectoryTest, UsersMeasureInTurn) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  const std::string path = directory_.File("lock");
+  ASSERT_EQ(::chmod(directory_.path().c_str(), 01777), 0);  // Like /dev/shm
+  ::umask(077);
+  {
+    MeasurementLock of_root, of_user;
+    ASSERT_TRUE(of_root.Acquire(path).ok());
+    ASSERT_EQ(::seteuid(65534), 0);
+    EXPECT_EQ(of_user.Acquire(path).code(), ExitCode::kLocked);
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  ASSERT_EQ(::seteuid(65534), 0);
+  MeasurementLock of_user, of_root;
+  EXPECT_TRUE(of_user.Acquire(path).ok());
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_EQ(of_root.Acquire(path).code(), ExitCode::kLocked);
+  ::umask(022);
 }
 
 TEST_F(RunDirectoryTest, OutputOfTheSameRunIsReplaced) {
