@@ -1,6 +1,6 @@
 """The playbooks on hosts of their own: first run, second, check, undo, lost hosts, refused disks.
 
-`./repro test hosts` runs it; where such hosts cannot be made it is skipped and says why.
+`./repro test hosts` runs it; where such hosts cannot be made it fails and says why.
 """
 
 from __future__ import annotations
@@ -28,7 +28,15 @@ from recompact import ROOT
 
 STATE = ROOT / "build/hosts"
 ANSIBLE = ROOT / ".ansible/bin"
-PROGRAMS = ("debootstrap", "ip", "losetup", "setpriv", "ssh", "slirp4netns", "unshare")
+PACKAGES = {
+    "debootstrap": "debootstrap",
+    "ip": "iproute2",
+    "losetup": "mount",
+    "setpriv": "util-linux",
+    "ssh": "openssh-client",
+    "slirp4netns": "slirp4netns",
+    "unshare": "util-linux",
+}
 PANELS = "RC-LIMITS"
 # The first has those of the device `limited`, which it is compared with.
 SSD = Limits(bytes_s=100_000_000, requests_s=2000)
@@ -118,13 +126,15 @@ class Played:
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    for program in PROGRAMS:
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
-    if not ANSIBLE.is_dir():
-        pytest.skip("there is no .ansible; make it as ansible/README.md says")
+    missing = [program for program in PACKAGES if shutil.which(program) is None]
+    if missing:
+        packages = " ".join(PACKAGES[program] for program in missing)
+        told = f"{', '.join(missing)}: not installed (packages {packages})"
+        pytest.fail(told, pytrace=False)
+    _need_ansible()
     if os.getuid() != 0 or not machines.ROOT_GROUP.is_dir():
-        pytest.skip("hosts with disks of their own need root and the blkio controller")
+        told = "hosts with disks of their own need root and the blkio controller"
+        pytest.fail(told, pytrace=False)
     STATE.mkdir(parents=True, exist_ok=True)
     base = debian_base.make(STATE / "base", machines.PACKAGES)
     key = STATE / "key"
@@ -163,9 +173,13 @@ def _file_system(machine: Machine) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def test_the_playbooks_are_of_the_production_profile() -> None:
+def _need_ansible() -> None:
     if not ANSIBLE.is_dir():
-        pytest.skip("there is no .ansible; make it as ansible/README.md says")
+        pytest.fail("there is no .ansible; make it as ansible/README.md says", pytrace=False)
+
+
+def test_the_playbooks_are_of_the_production_profile() -> None:
+    _need_ansible()
     words = [ANSIBLE / "ansible-lint", "--offline", "--profile", "production"]
     path = f"{ANSIBLE}:{os.environ['PATH']}"
     subprocess.run(words, cwd=ROOT / "ansible", env=os.environ | {"PATH": path}, check=True)

@@ -1,7 +1,8 @@
 """Images are built and runs measured in them for real, by podman and by Docker.
 
 They stand on a base that debootstrap makes, so that nothing but Debian's packages is needed. Where
-a runtime cannot start its tests are skipped and say why. `./repro test containers` runs them.
+one runtime is not installed the other's tests remain; without any they fail and say what to
+install. `./repro test containers` runs them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,12 @@ from recompact.plan import Sources
 
 STATE = ROOT / "build/containers"
 BASE = "localhost/recompact-base:bookworm"
+PACKAGES = {
+    "debootstrap": "debootstrap",
+    "podman": "podman buildah runc",
+    "docker": "docker.io",
+    "dockerd": "docker.io",
+}
 USER = 1000  # of containers, where no other is named
 PODMAN = """\
 [containers]
@@ -41,17 +48,17 @@ events_logger = "file"
 pytestmark = pytest.mark.machines
 
 
-def _skip_without(*programs: str) -> None:
-    for program in programs:
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+def _need(program: str) -> None:
+    """Fail where what was asked for by name cannot run."""
+    if shutil.which(program) is None:
+        pytest.fail(f"{program} is not installed (packages {PACKAGES[program]})", pytrace=False)
     if os.getuid() != 0:
-        pytest.skip("debootstrap and a private daemon need root")
+        pytest.fail("debootstrap and a private daemon need root", pytrace=False)
 
 
 @pytest.fixture(scope="module")
 def root_file_system() -> Path:
-    _skip_without("debootstrap")
+    _need("debootstrap")
     STATE.mkdir(parents=True, exist_ok=True)
     return debian_base.make(STATE / "base")
 
@@ -60,7 +67,9 @@ def root_file_system() -> Path:
 def runtime(request: pytest.FixtureRequest, root_file_system: Path) -> Iterator[str]:
     """Start a runtime that keeps all it has below build/containers, with the base in it."""
     name: str = request.param
-    _skip_without(name)
+    if shutil.which(name) is None and any(map(shutil.which, runtimes.CONTAINERS)):
+        pytest.skip(f"{name} is not installed (packages {PACKAGES[name]})")
+    _need(name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(runtimes.BASE_IMAGE, BASE)
         starting = _podman(patch) if name == "podman" else _docker(patch)
@@ -88,12 +97,12 @@ def _podman(patch: pytest.MonkeyPatch) -> Iterator[None]:
     patch.setenv("BUILDAH_ISOLATION", "chroot")
     done = subprocess.run(["podman", "info"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        pytest.skip(f"podman cannot start: {done.stderr.strip()[-300:]}")
+        pytest.fail(f"podman cannot start: {done.stderr.strip()[-300:]}", pytrace=False)
     yield
 
 
 def _docker(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    _skip_without("dockerd")
+    _need("dockerd")
     socket = STATE / "docker.sock"
     patch.setenv("DOCKER_HOST", f"unix://{socket}")
     patch.setenv("DOCKER_BUILDKIT", "0")
@@ -108,7 +117,7 @@ def _docker(patch: pytest.MonkeyPatch) -> Iterator[None]:
                 break
             if daemon.poll() is not None:
                 last = (STATE / "dockerd.log").read_text(encoding="utf-8")[-300:]
-                pytest.skip(f"dockerd cannot start: {last}")
+                pytest.fail(f"dockerd cannot start: {last}", pytrace=False)
             time.sleep(0.2)
         yield
     finally:

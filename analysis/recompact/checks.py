@@ -160,7 +160,7 @@ def all_checks(root: Path) -> list[Check]:
     checks.append(Check("timed tests", partial(_timed_tests, root, with_upstream_tests)))
     checks.append(Check("foreign databases", partial(torture.foreign_databases, root)))
     for name, file in MACHINES.items():
-        words = (sys.executable, "-m", "pytest", "-q", "-rs", file)
+        words = (sys.executable, "-m", "pytest", "-q", "-rsfE", file)
         checks.append(Check(name, partial(_command, root, *words), by_default=False))
     return checks
 

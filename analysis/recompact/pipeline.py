@@ -28,6 +28,8 @@ RAW = "results/raw"
 DATABASES = "build/databases"
 FINISHED = "build/finished"
 BUILDERS = "build/builders"
+# Of ours, what installs and what builds in an image.
+IMAGE_MODULES = ("build.py", "command_line.py", "environment.py", "upstream.py")
 IMAGE = "image"  # beside the families of engines: what builds all of them in an image
 
 
@@ -228,7 +230,7 @@ def image_files() -> list[str]:
         *_files("docker", "*"),
         *_files("engines", "**/*"),
         *_files("workloads/driver", "*"),
-        *_files("analysis/recompact", "build.py", "upstream.py"),
+        *_files("analysis/recompact", *IMAGE_MODULES),
     ]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recompact import ROOT, build, pipeline
+from recompact import ROOT, build, checks, pipeline
 from recompact import plan as planning
 from recompact.__main__ import main
 
@@ -73,6 +73,19 @@ def test_without_the_right_to_install_the_missing_packages_are_named(tmp_path: P
     assert done.returncode == 1
     assert "apt-get install openjdk-17-jdk-headless" in done.stderr
     assert "cmake" not in done.stderr
+
+
+def test_checks_asked_for_by_name_fail_where_their_programs_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert checks.run(ROOT, [*checks.MACHINES, "engine rocksdb_leveled"]) == 1
+    said = capfd.readouterr().out
+    assert said.endswith("0 passed, 4 failed\n"), said
+    for packages in (
+        *("slurm-wlm munge", "openssh-client", "(packages debootstrap)", "librocksdb-dev"),
+    ):
+        assert packages in said
 
 
 def test_ci_measures_every_engine() -> None:
