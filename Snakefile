@@ -2,9 +2,10 @@
 # `./repro --help` explains the commands around it.
 from snakemake.utils import min_version
 
-from recompact import ROOT, jobs, pipeline
+from recompact import ROOT, environment, jobs, pipeline
 
 min_version("9.0")
+environment.check_path()
 if workflow.is_main_process:
     # Held while this process lives; the jobs of a cluster are part of it.
     lock = pipeline.lock()

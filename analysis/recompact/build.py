@@ -175,11 +175,11 @@ def build_bench(root: Path, tree: Path, folder: Path) -> None:
 def maven(root: Path, *words: str) -> list[str | Path]:
     """Give the words that have Maven do something with the trace writer.
 
-    Maven keeps what it fetches in the home that the list of users has for us. Where that is not
-    our home, it may not be there.
+    Maven keeps what it fetches in the home that the list of users has for us; if that is not our
+    home, it may not be there.
     """
     home = os.environ["HOME"]
-    kept = [] if home == environment.listed_home() else [f"-Dmaven.repo.local={home}/{REPOSITORY}"]
+    kept = [] if home == environment.listed()[1] else [f"-Dmaven.repo.local={home}/{REPOSITORY}"]
     return ["mvn", "--batch-mode", "--quiet", *kept, "-f", root / YCSB / "pom.xml", *words]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from recompact import environment
 from recompact.errors import RecompactError
 
 SCALES = ("smoke", "small", "paper")
@@ -118,10 +119,12 @@ def main(arguments: Sequence[str]) -> int:
     """Read the words, and print what the command needs: packages, or no more than python."""
     try:
         command = read(arguments).command
-    except WordsError as error:
+        python_only = command in NEED_PYTHON_ONLY
+        environment.check_path(environment.UNFIT if python_only else environment.UNFIT_FOR_BUILDS)
+    except RecompactError as error:
         print(f"repro: {error}", file=sys.stderr)
         return 2
-    print("python" if command in NEED_PYTHON_ONLY else "packages")
+    print("python" if python_only else "packages")
     return 0
 
 

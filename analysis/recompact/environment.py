@@ -10,11 +10,26 @@ from __future__ import annotations
 import os
 import pwd
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from recompact import ROOT
+from recompact.errors import RecompactError
 
+# What the path of a checkout cannot have, and why: of none, and of one in which we build.
+UNFIT = {":": "PATH takes it for the end of a folder"}
+UNFIT_FOR_BUILDS = UNFIT | {
+    ";": "CMake takes it for the end of a name",
+    "$": "CMake and Ninja take it for a variable",
+    '"': "CMake takes it for the end of a name",
+    "\\": "CMake takes it for a separator of folders",
+    "|": "CMake takes it for the end of a name",
+    "<": "CMake takes it for the beginning of an expression",
+    ">": "CMake takes it for the end of an expression",
+    "`": "the compiler is called by a shell, which takes it for a command",
+    "\n": "Ninja takes it for the end of a line",
+}
 # Who and where we are, and the compilers, which are part of a run's name.
 KEPT = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "XDG_CACHE_HOME"),
@@ -48,19 +63,41 @@ def kept() -> dict[str, str]:
     }
 
 
-def listed_home() -> str:
-    """Name the home that the list of users has for us, by which Java goes; empty if none."""
+class PathError(RecompactError):
+    """The checkout lies where it cannot work; the message names the character."""
+
+
+def check_path(unfit: Mapping[str, str] = UNFIT_FOR_BUILDS, root: Path = ROOT) -> None:
+    """Check the path of the checkout, before anything is made in it.
+
+    Raises
+    ------
+    PathError
+        If it has a character that a program which we need cannot have there.
+    """
+    for character, reason in unfit.items():
+        if character in str(root):
+            raise PathError(
+                f"{str(root)!r}: {reason}, so no checkout can have {character!r} in its path; "
+                f"move it to a path without"
+            )
+
+
+def listed() -> tuple[str, str]:
+    """Give the name and home that the list of users has for us: a number and none if nothing."""
     try:
-        return pwd.getpwuid(os.getuid()).pw_dir
+        entry = pwd.getpwuid(os.getuid())
     except KeyError:
-        return ""
+        return str(os.getuid()), ""
+    return entry.pw_name, entry.pw_dir
 
 
 def settle() -> None:
     """Make this process, and all that it starts, independent of who calls.
 
-    No setting or package of another Python is taken; a home or a cache that is missing, or not
-    ours to write, gives way to one in the checkout; the checkout's programs are found first.
+    No setting or package of another Python is taken; a user without a name has a number; a home
+    or a cache that is missing, or not ours to write, gives way to one in the checkout; the
+    checkout's programs are found first.
     """
     named = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     foreign = {str(Path(entry).absolute()) for entry in named}
@@ -69,7 +106,9 @@ def settle() -> None:
     for name in [name for name in os.environ if name.startswith(FOREIGN_BEGINNINGS)]:
         del os.environ[name]
 
-    home = os.environ.get("HOME") or listed_home()
+    name, home = listed()
+    os.environ.setdefault("LOGNAME", name)
+    home = os.environ.get("HOME") or home
     if not os.access(home, os.W_OK | os.X_OK):
         home = str(ROOT / ".cache/home")
         _is_ours(home)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import checkout
-from recompact import ROOT
+from recompact import ROOT, environment
 
 USUAL_PATH = "/usr/bin:/bin"
 UNKNOWN = ("smoke", "--panels", "NO-SUCH")  # which a checkout answers from its own files
@@ -212,9 +212,9 @@ esac"""
         *("UV_SYSTEM_PYTHON", "UV_TARGET", "UV_PYTHON", "UV_CONSTRAINT", "UV_NO_BINARY"),
         *("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE"),
     )
-    environment = kept | dict.fromkeys(left_out, "/nonexistent")
-    environment["PATH"] = f"{tmp_path / 'bin'}:{USUAL_PATH}"
-    _run(root / "repro", "figures", cwd=root, env=environment)
+    exported = kept | dict.fromkeys(left_out, "/nonexistent")
+    exported["PATH"] = f"{tmp_path / 'bin'}:{USUAL_PATH}"
+    _run(root / "repro", "figures", cwd=root, env=exported)
     for name in ("pip", "uv"):
         told = (tmp_path / name).read_text(encoding="utf-8").splitlines()
         assert {f"{name}={value}" for name, value in kept.items()} <= set(told)
@@ -250,13 +250,13 @@ def test_without_a_home_a_pipeline_is_planned_and_a_figure_drawn(
 def test_maven_goes_by_our_home_where_the_list_of_users_has_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recompact import build, environment
+    from recompact import build
 
     said = tmp_path / "said"
     _program(tmp_path / "bin", "mvn", f'echo "$@" > {said}')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     build.build_trace_writer(ROOT)
-    there = environment.listed_home() == os.environ["HOME"]
+    there = environment.listed()[1] == os.environ["HOME"]
     assert ("-Dmaven.repo.local" in said.read_text()) != there
     monkeypatch.setenv("HOME", str(tmp_path / "my home"))
     build.build_trace_writer(ROOT)
@@ -335,6 +335,26 @@ def test_what_builds_nothing_needs_no_package_and_no_right(bare: Path, words: li
     done = _run(bare / "repro", *words, cwd=bare, env=environment)
     assert done.returncode == 0, done.stderr
     assert not (bare.parent / "installed").exists()
+
+
+@pytest.mark.parametrize("character", [*environment.UNFIT_FOR_BUILDS])
+def test_a_path_that_cannot_be_built_in_is_told_before_anything_is_made(
+    tmp_path: Path, character: str
+) -> None:
+    root = checkout.files(tmp_path / f"a{character}b")
+    told = f"so no checkout can have {character!r} in its path; move it to a path without\n"
+    done = _run(root / "repro", "smoke", cwd=root)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("repro: ") and done.stderr.endswith(told)
+    assert not (root / ".venv").exists()
+    (root / ".venv").symlink_to(ROOT / ".venv")
+    done = _run(root / ".venv/bin/snakemake", "--profile", "profiles/smoke", cwd=root)
+    assert done.returncode != 0 and told in done.stdout + done.stderr
+    assert not (root / "build").exists()
+
+
+def test_a_path_with_other_odd_characters_is_taken() -> None:
+    environment.check_path(root=Path("/ü !#%&'()*+,-=?@[]^{}~"))
 
 
 def test_the_words_are_those_that_are_declared_elsewhere() -> None:
