@@ -1,11 +1,13 @@
 # Loads the declarations, plans the runs of one scale, and includes the rules.
 # `./repro --help` explains the commands around it.
+from pathlib import Path
+
 from snakemake.utils import min_version
 
 from recompact import ROOT, environment, jobs, pipeline
 
 min_version("9.0")
-environment.check_path()
+environment.check_path(root=Path(workflow.basedir))
 if workflow.is_main_process:
     # Held while this process lives; the jobs of a cluster are part of it.
     lock = pipeline.lock()

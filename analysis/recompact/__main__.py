@@ -26,6 +26,7 @@ GENERATED = (
     *(f"results/{name}" for name in (*SCALES, "raw")),
     "workloads/ycsb/target",
     ".snakemake",
+    ".cache",
 )
 
 

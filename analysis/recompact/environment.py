@@ -64,7 +64,7 @@ def kept() -> dict[str, str]:
 
 
 class PathError(RecompactError):
-    """The checkout lies where it cannot work; the message names the character."""
+    """The checkout lies where it cannot work, or is not the one whose Python this is."""
 
 
 def check_path(unfit: Mapping[str, str] = UNFIT_FOR_BUILDS, root: Path = ROOT) -> None:
@@ -73,12 +73,15 @@ def check_path(unfit: Mapping[str, str] = UNFIT_FOR_BUILDS, root: Path = ROOT) -
     Raises
     ------
     PathError
-        If it has a character that a program which we need cannot have there.
+        If it has a character that a program which we need cannot have there, or if this Python
+        is another checkout's.
     """
+    if root.resolve() != ROOT:
+        raise PathError(f"{root}: this Python is that of {ROOT}; use {root}/.venv/bin")
     for character, reason in unfit.items():
-        if character in str(root):
+        if character in str(ROOT):
             raise PathError(
-                f"{str(root)!r}: {reason}, so no checkout can have {character!r} in its path; "
+                f"{str(ROOT)!r}: {reason}, so no checkout can have {character!r} in its path; "
                 f"move it to a path without"
             )
 

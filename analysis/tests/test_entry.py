@@ -353,8 +353,21 @@ def test_a_path_that_cannot_be_built_in_is_told_before_anything_is_made(
     assert not (root / "build").exists()
 
 
-def test_a_path_with_other_odd_characters_is_taken() -> None:
-    environment.check_path(root=Path("/ü !#%&'()*+,-=?@[]^{}~"))
+def test_a_path_with_other_odd_characters_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path("/ü !#%&'()*+,-=?@[]^{}~")
+    monkeypatch.setattr(environment, "ROOT", root)
+    environment.check_path(root=root)
+
+
+def test_the_python_of_another_checkout_is_refused(tmp_path: Path) -> None:
+    root = checkout.files(tmp_path / "second")
+    words = [ROOT / ".venv/bin/snakemake", "--profile", "profiles/smoke", "--dry-run"]
+    done = _run(*words, cwd=root)
+    assert done.returncode != 0
+    assert f"{root}: this Python is that of {ROOT}; use {root}/.venv/bin" in (
+        done.stdout + done.stderr
+    )
+    assert not (root / "build").exists()
 
 
 def test_the_words_are_those_that_are_declared_elsewhere() -> None:
