@@ -30,8 +30,9 @@ class DeletionDrain {
   // Whether one is going on or should begin.
   bool IsDue() const;
 
-  // Whether its steps go before all others, so that writers wait: deletions come
-  // faster than they are dropped, and are half as many again as they should be.
+  // Whether its steps go before all others, so that writers wait: deletions
+  // come faster than they are dropped, and are half as many again as they
+  // should be.
   bool IsUrgent() const;
 
   // Its next step, which the caller deletes, or nullptr if there is none left.
