@@ -107,14 +107,17 @@ class SegmentRouter : public OutputRouter {
 
   void Add(const FileMetaData& table, VersionEdit* edit) override {
     const size_t range = RangeOf(table.largest.user_key());
-    const bool is_same =
-        has_added_ && range == added_range_ &&
+    // Tables that share a user key are not parted.  It may also be the one that
+    // a range ends with already.
+    const bool is_apart =
+        has_added_ &&
         user_->Compare(added_largest_, table.smallest.user_key()) != 0;
-    if (is_same && runs_[range] == 0 && new_ranges_ > 0) {
+    if (is_apart && range == added_range_ && runs_[range] == 0 &&
+        new_ranges_ > 0) {
       edit->AddCut(level_, added_largest_);
       new_ranges_--;
     }
-    if (shift_ != nullptr && has_added_ && bytes_ >= shift_->bytes_before) {
+    if (shift_ != nullptr && is_apart && bytes_ >= shift_->bytes_before) {
       edit->RemoveCut(shift_->level, shift_->old_cut);
       edit->AddCut(shift_->level, added_largest_);
       shift_.reset();
