@@ -211,4 +211,10 @@ uint64_t FieldDatabase::Ticker(const std::string& name) {
   return NumberIn(stats, name);
 }
 
+uint64_t FieldDatabase::InSpace(const std::string& name) {
+  std::string space;
+  (*database_)->GetProperty("recompact.space", &space);
+  return NumberIn(space, name);
+}
+
 }  // namespace recompact
