@@ -433,7 +433,8 @@ std::vector<FileMetaData*> LdcPicker::InputsOfRange(
   }
   const std::vector<FileMetaData*>& files = Files(*v, level);
   uint64_t bytes = 0;
-  for (size_t i = 0; i < files.size(); i++) {
+  size_t last = 0;
+  for (size_t i = 0; i < files.size() && bytes < options().max_file_size; i++) {
     if (begin != nullptr &&
         comparator().Compare(LastKey(*v, level, i), *begin) <= 0) {
       continue;
@@ -444,10 +445,10 @@ std::vector<FileMetaData*> LdcPicker::InputsOfRange(
     }
     inputs.push_back(files[i]);
     bytes += files[i]->file_size;
-    if (bytes < options().max_file_size) continue;
-    AddBoundaryFiles(*v, level, i, &inputs);
-    break;
+    last = i;
   }
+  // Also of a file that is small for the options of today.
+  if (!inputs.empty()) AddBoundaryFiles(*v, level, last, &inputs);
   return inputs;
 }
 

@@ -349,6 +349,39 @@ TEST_F(LdcTest, CompactRangeLeavesNothingFrozen) {
   EXPECT_EQ(Scan(), "5=b 10=a 15=c 20=a 25=b 30=a 35=c 40=a 45=b");
 }
 
+// Of the versions of a key that fill three tables of level 1 the newest ones lie
+// in the first.
+TEST_F(LdcTest, ARangeTakesAllOfAKeyAlsoWhereTablesAreSmallForTheOptions) {
+  options_.num_levels = 3;
+  options_.block_size = 100;
+  options_.max_file_size = 1000;
+  options_.level_base_bytes = 1;
+  Open();
+  Flush({10}, "a");
+  EXPECT_EQ(Files(3), "0 0 1");
+  options_.level_base_bytes = 1 << 20;
+  options_.slice_link_threshold = 1;
+  Open();
+  std::vector<const Snapshot*> snapshots;
+  for (const char letter : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'}) {
+    Put(20, std::string(500, letter));
+    snapshots.push_back(db_->GetSnapshot());
+  }
+  Flush({10}, "b");  // into level 1
+  Flush({10}, "c");  // merged with it
+  EXPECT_EQ(RangesAt(1), "10-20 20-20 20-20");
+  for (const Snapshot* snapshot : snapshots) db_->ReleaseSnapshot(snapshot);
+  options_.max_file_size = 1 << 20;
+  Open();
+  const std::string key = Key(10);
+  const Slice range(key);
+  db_->CompactRange(&range, &range);
+  WaitUntilIdle();
+  EXPECT_EQ(FilesAt(1), 0);
+  EXPECT_EQ(Scan(), "10=c 20=i");
+  EXPECT_EQ(Get(20), std::string(500, 'i'));
+}
+
 TEST_F(LdcTest, ApproximateSizesCountSlices) {
   options_.block_size = 1024;
   Open();
