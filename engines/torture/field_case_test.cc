@@ -152,6 +152,14 @@ TEST(FieldCaseTest, CompactRangeOfARangeLeavesNothingDeleted) {
 
 // What bounds deletions and lets CompactRange look for them is counted in the
 // MANIFEST, which is written anew each time; upstream's format has no counts.
+// An engine with a format of its own does; that of deep trees is upstream's but
+// for its number of levels.
+bool CountsDeletions(FieldDatabase* database) {
+  std::string format;
+  (*database)->GetProperty("recompact.format", &format);
+  return !format.empty() && std::isdigit(format[0]) == 0;
+}
+
 TEST(FieldCaseTest, CountsOfDeletionsOutliveReopenings) {
   FieldDatabase database(kSmallSet);
   database.Open();
@@ -163,9 +171,7 @@ TEST(FieldCaseTest, CountsOfDeletionsOutliveReopenings) {
   const Slice before_all("a");
   database->CompactRange(&before_all, &before_all);  // flushes
   database.WaitIdle();
-  std::string format;
-  database->GetProperty("recompact.format", &format);
-  const bool counts = !format.empty() && std::isdigit(format[0]) == 0;
+  const bool counts = CountsDeletions(&database);
   const uint64_t entries = database.InSpace("entries");
   const uint64_t deletions = database.InSpace("deletions");
   EXPECT_EQ(entries > deletions && deletions > 0, counts) << Where(kSmallSet);
@@ -268,9 +274,11 @@ Space FlowThrough(Flow flow, const FlowSizes& sizes, FieldDatabase* database) {
   return space;
 }
 
-void ExpectBoundedSpace(const FlowSizes& sizes, Flow flow) {
+void ExpectBoundedSpace(const FlowSizes& sizes, Flow flow,
+                        bool only_by_counts = false) {
   FieldDatabase database(sizes.set);
   database.Open();
+  if (only_by_counts && !CountsDeletions(&database)) return;
   const Space space = FlowThrough(flow, sizes, &database);
   const uint64_t beside =
       kMemTablesBeside * sizes.mem_table + kTablesBeside * sizes.table;
@@ -289,7 +297,8 @@ TEST(FieldCaseTest, AQueueTakesBoundedSpace) {
     ExpectBoundedSpace(SmallFlow(kSmallSet), flow);
   }
   for (const char* set : {"small_dtables", "dtables_in_files"}) {
-    ExpectBoundedSpace(SmallFlow(set), kQueue);
+    // Their level 1 cannot hold the live data.
+    ExpectBoundedSpace(SmallFlow(set), kQueue, /*only_by_counts=*/true);
   }
   ExpectBoundedSpace({kDefaultSet, 8192, flags.Count(64), 4 << 20, kTableBytes},
                      kQueue);
