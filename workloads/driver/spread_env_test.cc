@@ -230,6 +230,9 @@ TEST_F(SpreadEnvTest, ALevelDbDatabaseLivesOnMounts) {
     const std::string key = std::to_string(i * 7919 % 5000);
     ASSERT_TRUE(db->Put(leveldb::WriteOptions(), key, value + key).ok());
   }
+  // Later an engine may leave tables whose numbers are all odd, or all even.
+  EXPECT_FALSE(FilesBelow(a_.path()).empty());
+  EXPECT_FALSE(FilesBelow(b_.path()).empty());
   db->CompactRange(nullptr, nullptr);
   expect_all();
   open();
@@ -239,7 +242,7 @@ TEST_F(SpreadEnvTest, ALevelDbDatabaseLivesOnMounts) {
   expect_all();
   db.reset();
 
-  // Each mount has tables, each table a link, and no table lies elsewhere.
+  // Each table has a link, and no table lies elsewhere.
   std::vector<std::string> links;
   for (const auto& entry : fs::directory_iterator(database_)) {
     if (!IsTableFile(entry.path().native())) continue;
@@ -247,11 +250,10 @@ TEST_F(SpreadEnvTest, ALevelDbDatabaseLivesOnMounts) {
     links.push_back(entry.path().filename());
   }
   std::vector<std::string> tables = FilesBelow(a_.path());
-  EXPECT_FALSE(tables.empty());
   for (const std::string& table : FilesBelow(b_.path())) {
     tables.push_back(table);
   }
-  EXPECT_GT(tables.size(), FilesBelow(a_.path()).size());
+  EXPECT_FALSE(tables.empty());
   EXPECT_THAT(tables, ::testing::UnorderedElementsAreArray(links));
 
   ASSERT_TRUE(leveldb::DestroyDB(database_, options).ok());
