@@ -353,10 +353,7 @@ Compaction* LwcPicker::Pick() {
   if (CompactionScore(*v) < 1) return nullptr;
   int level = CompactionLevel(*v);
   if (level == 0) {
-    const std::vector<FileMetaData*> inputs = L0Closure(v, OldestOfL0(*v));
-    return inputs.size() == 1 && !Overlaps(*v, 1, *inputs[0])
-               ? MoveDown(0, inputs[0], "size")
-               : CompactLevelZero(inputs, "size");
+    return CompactLevelZero(L0Closure(v, OldestOfL0(*v)), "size");
   }
   const bool with_itself = level == kWithItself;
   if (with_itself) level = Deepest(*v);
@@ -451,6 +448,10 @@ bool LwcPicker::Overlaps(const Version& v, int level,
 
 Compaction* LwcPicker::CompactLevelZero(
     const std::vector<FileMetaData*>& inputs, const char* reason) {
+  // What is asked for by hand is written again, as one table.
+  if (inputs.size() == 1 && !Overlaps(*versions_->current(), 1, *inputs[0])) {
+    return MoveDown(0, inputs[0], reason);
+  }
   uint64_t bytes = 0;
   for (const FileMetaData* f : inputs) bytes += f->file_size;
   const auto piece =
