@@ -349,8 +349,8 @@ TEST_F(LdcTest, CompactRangeLeavesNothingFrozen) {
   EXPECT_EQ(Scan(), "5=b 10=a 15=c 20=a 25=b 30=a 35=c 40=a 45=b");
 }
 
-// Of the versions of a key that fill three tables of level 1 the newest ones lie
-// in the first.
+// Of the versions of a key that fill three tables of level 1 the newest ones
+// lie in the first.
 TEST_F(LdcTest, ARangeTakesAllOfAKeyAlsoWhereTablesAreSmallForTheOptions) {
   options_.num_levels = 3;
   options_.block_size = 100;

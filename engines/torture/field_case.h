@@ -58,8 +58,8 @@ class FieldDatabase {
   uint64_t TableBytes();
   uint64_t LargestTable();
 
-  // A number of the property `recompact.stats`, or of `recompact.space`; 0 where
-  // there is none.
+  // A number of the property `recompact.stats`, or of `recompact.space`; 0
+  // where there is none.
   uint64_t Ticker(const std::string& name);
   uint64_t InSpace(const std::string& name);
 
