@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from pathlib import Path
 
+import pandas as pd
+
 from recompact import ROOT
 from recompact import claims as claims_package
 from recompact import report as report_package
@@ -18,7 +20,7 @@ from recompact.figures.declarations import EngineStyle, Figure, load_figures
 from recompact.figures.rendering import draw, save
 from recompact.pipeline import CLAIMS, FIGURES, RAW, declarations, select, write_finished_plan
 from recompact.plan import EMULATED, Host
-from recompact.publish import note_costs, write_costs, write_verdicts
+from recompact.publish import note_costs, write_costs, write_medians, write_verdicts
 from recompact.publish import publish as publish_tables
 from recompact.results import MissingCell, Results
 
@@ -121,7 +123,12 @@ def publish(scale: str, host: Host = EMULATED) -> None:
 
 
 def note_published() -> None:
-    """Write what the README tells of the published verdicts, and the checksums of all files."""
+    """Write what documents tell of published figures and verdicts, and all files' checksums."""
+    labels = {name: style.label for name, style in styles().items()}
+    for figure in load_figures(ROOT / FIGURES).figures:
+        data = ROOT / RENDERED / f"{figure.id}.csv"
+        if figure.table_in and data.exists():
+            write_medians(ROOT / figure.table_in, figure.id, pd.read_csv(data), labels)
     papers = {claim.id: claim.paper for claim in load_claims(ROOT / CLAIMS).claims}
     write_verdicts(ROOT / "README.md", ROOT / PUBLISHED, papers)
     verify_module.write_manifest(ROOT / PUBLISHED)

@@ -37,6 +37,7 @@ LevelDbName = Literal[
     "buffer_trim",
     "compaction_input_bytes",
     "compute_threads",
+    "deletions_limit_percent",
     "dtable_balance_percent",
     "dtable_bytes",
     "dtable_files",
@@ -87,6 +88,7 @@ OPTIONS_OF = {
     "rocksdb": {*get_args(CommonName), *get_args(RocksDbName)},
 }
 ScaleName = Literal["smoke", "small", "paper"]
+OURS = "recompact"  # in place of a paper, of experiments that no paper has
 
 
 class FromSweep(Declaration):
@@ -111,6 +113,11 @@ class Engine(Declaration):
     """An engine: a LevelDB tree, our sources in it, and its options.
 
     One of the family `rocksdb` is the system's RocksDB, of which the tree gives the files only.
+
+    Attributes
+    ----------
+    paper_options : dict
+        What it sets, in experiments of papers, instead of defaults that no paper has.
     """
 
     label: str
@@ -120,6 +127,7 @@ class Engine(Declaration):
     sources: tuple[str, ...]
     options: dict[OptionName, Scalar]
     scaled_options: dict[OptionName, int] = {}
+    paper_options: dict[OptionName, Scalar] = {}
     least: dict[OptionName, int] = {}
     direct_io: bool = False
     kill_points: tuple[str, ...] = ()
@@ -170,6 +178,7 @@ class Workload(Declaration):
         "latest_zipfian",
         "latest_rangehot",
         "latest_keyrange",
+        "queue",
     ]
     value_bytes: int = Field(gt=0)
     zipf_constant: float | None = None
@@ -192,6 +201,10 @@ class Workload(Declaration):
                 raise ValueError(
                     f"{key} goes with distribution {' or '.join(distributions)}, and no other"
                 )
+        if (self.distribution == "queue") != (self.mix == {"insert": 0.5, "delete": 0.5}):
+            raise ValueError(
+                "distribution queue goes with mix {insert: 0.5, delete: 0.5}, by turns"
+            )
         if ("scan" in self.mix) != (self.scan_max is not None):
             raise ValueError("scan_max goes with scans in mix, and only with them")
         return self
@@ -582,11 +595,14 @@ class Declarations:
     def _check_workload(self, name: str, experiment: Experiment, key: str, stream: Stream) -> None:
         for workload in self._workload_names(experiment, stream):
             self._check(name, key, workload, self.workloads, "workloads/workloads.yaml")
-            is_range = self.workloads[workload].hot_range is not None
-            if is_range and experiment.key_order != "ordered":
+            declared = self.workloads[workload]
+            kind = "reads a range of keys" if declared.hot_range is not None else ""
+            if declared.distribution == "queue":
+                kind = "is a queue of keys in order"
+            if kind and experiment.key_order != "ordered":
                 raise DeclarationError(
-                    f"{self.experiments_path}: experiments.{name}.{key}: {workload} reads a range "
-                    f"of keys, which hashing takes apart; set key_order: ordered"
+                    f"{self.experiments_path}: experiments.{name}.{key}: {workload} {kind}, "
+                    f"which hashing takes apart; set key_order: ordered"
                 )
 
     def _check_balance(self, device: str, balance: Balance) -> None:

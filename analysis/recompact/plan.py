@@ -20,6 +20,7 @@ from typing import Any
 from recompact.declarations import DeclarationError
 from recompact.experiments import (
     OPTIONS_OF,
+    OURS,
     Declarations,
     DiskKind,
     Experiment,
@@ -45,6 +46,7 @@ OWN_DISTRIBUTIONS = {
     "latest_zipfian": ("latest", "zipfian"),
     "latest_rangehot": ("latest", "rangehot"),
     "latest_keyrange": ("latest", "keyrange"),
+    "queue": ("queue", "oldest"),
 }
 
 Point = dict[str, Scalar]
@@ -530,6 +532,8 @@ class _Planner:
         options |= self.declarations.shape_options
         options |= entry.options
         options |= scaled(entry.scaled_options)
+        if experiment.paper != OURS:
+            options |= entry.paper_options
         options |= scaled(experiment.scaled_options)
         options |= _resolved(experiment.options, point)
         if engine in self.declarations.variants:

@@ -235,6 +235,34 @@ def write_verdicts(readme: Path, published: Path, papers: Mapping[str, str]) -> 
     write_block(readme, "claims", lines)
 
 
+def write_medians(document: Path, name: str, data: pd.DataFrame, labels: Mapping[str, str]) -> None:
+    """Write the medians of a figure into its block of a document: a row per engine.
+
+    Parameters
+    ----------
+    document : Path
+        The document.
+    name : str
+        Name of the block.
+    data : DataFrame
+        What is behind the figure (`recompact.figures.data.DATA_COLUMNS`).
+    labels : mapping of str to str
+        What each engine is called, in the order of the rows.
+    """
+    medians = data[data.source == "median"]
+    columns = list(dict.fromkeys(zip(medians.panel, medians.series, strict=True)))
+    cells = medians.set_index(["engine", "panel", "series"]).value
+    lines = [
+        f"| engine | {' | '.join(f'{panel}: {series}' for panel, series in columns)} |",
+        f"|{' --- |' * (len(columns) + 1)}",
+    ]
+    for engine in (name for name in labels if name in set(medians.engine)):
+        found = [cells.get((engine, *column)) for column in columns]
+        told = ["" if value is None else f"{value:.3g}" for value in found]
+        lines.append(f"| {labels[engine]} | {' | '.join(told)} |")
+    write_block(document, name, lines)
+
+
 def write_block(document: Path, name: str, lines: Sequence[str]) -> None:
     """Put lines into the block of a document that a command writes.
 

@@ -703,6 +703,8 @@ def space_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
     ``space_peak_bytes`` is what a device must hold: every table, those that a compaction is
     writing or that wait to be deleted included; ``space_mean_bytes`` is its mean over the
     intervals, and ``space_overhead_max`` at most how often it holds what is live.
+    ``space_late_peak_bytes`` is the peak of the second half of the phase, when what a database
+    began with is gone and a bound on its space shows.
     ``useless_share_max`` counts of the frozen bytes only those outside of every slice: merged
     already, but in tables with slices that are still needed. Shares are of all live table bytes.
     Engines without seams have none of these, engines without frozen tables no share.
@@ -713,6 +715,8 @@ def space_metrics(intervals: pd.DataFrame) -> Iterator[tuple[str, float]]:
         yield "space_peak_bytes", float(held.max())
         yield "space_mean_bytes", float(held.mean())
         yield "space_overhead_max", float((held / tables.live_bytes).max())
+        late = tables.time_s >= intervals.time_s.max() / 2
+        yield "space_late_peak_bytes", float(held[late].max())
     frozen = tables[tables.frozen_bytes > 0]
     if not frozen.empty:
         yield "frozen_share_max", float((frozen.frozen_bytes / frozen.live_bytes).max())

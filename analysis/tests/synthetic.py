@@ -234,7 +234,10 @@ class Campaign:
         for engine in ("leveldb", "ldc"):
             phases = [self._ldc_phase("run", 10_000_000 // self.factor, 1, 10, engine)]
             self._add("ldc_profile", {}, engine, "pcie_ssd", phases, 1, profile=True)
-        for matrix in (self._pcp_matrix, self._dlsm_matrix, self._qacp_matrix, self._ycsb_matrix):
+        for matrix in (
+            *(self._pcp_matrix, self._dlsm_matrix, self._qacp_matrix, self._ycsb_matrix),
+            self._queue_matrix,
+        ):
             for repetition in range(1, self.repetitions + 1):
                 for row in matrix():
                     of_peers += self._rows_of_peers(*row, repetition)
@@ -431,6 +434,18 @@ class Campaign:
                         phase |= {"_means": {}}
                     phases.append(phase)
                 yield experiment, {}, engine, device, phases
+
+    def _queue_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
+        """Yield queues, RocksDB left to the peers."""
+        for name in ("queue", "queue_unlimited", "queue_upstream"):
+            entry = declarations().experiments[name]
+            engines = (self.thin and entry.thin_engines) or entry.engines
+            for size, engine in itertools.product((8, 40), engines):
+                if engine in ROCKSDB:
+                    continue
+                load = self._ldc_phase("load", size * 1024, 1, 10, engine)
+                run = self._ldc_phase("run", size * 65536, 0.5, 10, engine)
+                yield name, {"live_mib": size}, engine, "memory", [load, run]
 
     def _qacp_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield RocksDB's experiments."""

@@ -567,3 +567,37 @@ def test_levels_without_compactions_of_one_engine_are_named(directories, tmp_pat
     message = "figure DLSM-F4: experiment dlsm_writes has no compaction of leveldb"
     with pytest.raises(MissingCell, match=message):
         draw(Results.load(out), ENTRIES["DLSM-F4"], STYLES)
+
+
+def test_the_space_of_a_queue_is_over_what_its_load_wrote(drawings, directories):
+    drawn = drawings["small", "RC-QUEUE"]
+    results = Results.load(directories["small"])
+    with_limit = drawn.data[(drawn.data.series == "deletions limited") & (drawn.data.source == RUN)]
+    assert set(with_limit.engine) == set(declarations().experiments["queue_unlimited"].engines)
+    where = {"live_mib": 40}
+    peak, live = (
+        results.select("queue", metric, phase=phase, engines=["lwc"], where=where).value
+        for metric, phase in (("space_late_peak_bytes", "run"), ("user_bytes_written", "load"))
+    )
+    told = with_limit[(with_limit.engine == "lwc") & (with_limit.x == 40)].value
+    assert sorted(told) == pytest.approx(sorted(peak / live))
+
+
+def test_every_engine_has_a_row_of_the_queue_and_each_panel_a_line_at_1(drawings):
+    drawn = drawings["small", "RC-QUEUE"]
+    assert set(declarations().engines) <= set(drawn.data.engine)
+    rows, *others = drawn.figure.axes
+    labels = [label.get_text() for label in rows.get_yticklabels()]
+    assert set(labels) == {STYLES[name].label for name in drawn.data.engine}
+    for axes in (rows, *others):
+        assert [1, 1] in [list(line.get_xdata()) for line in axes.lines]
+
+
+def test_a_panel_with_more_series_than_marks_is_refused(directories):
+    entry = ENTRIES["RC-QUEUE"]
+    (axes, *_) = entry.sweep.axes
+    crowded = axes.model_copy(update={"series": (*axes.series, axes.series[0])})
+    sweep = entry.sweep.model_copy(update={"axes": (crowded,)})
+    results = Results.load(directories["small"])
+    with pytest.raises(DeclarationError, match="RC-QUEUE: dots_by_engine has marks for 4 series"):
+        draw(results, entry.model_copy(update={"sweep": sweep}), STYLES)

@@ -7,7 +7,7 @@ import pytest
 import checkout
 from recompact import ROOT, pipeline
 from recompact.declarations import DeclarationError
-from recompact.experiments import Declarations, ScaleName
+from recompact.experiments import OURS, Declarations, ScaleName
 from recompact.jobs import Run
 from recompact.plan import Plan, hash_files, make
 
@@ -192,6 +192,19 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
             "pcp_disks_hdd.members: goes with a device of kind raid0, which hdd_7200 is not",
         ),
         ("experiments", "processors: 1", "processors: 0", "pcp_alone_overhead.processors"),
+        (
+            "workloads",
+            "insert: 0.5, delete: 0.5",
+            "insert: 0.6, delete: 0.4",
+            "queue goes with mix",
+        ),
+        ("workloads", "distribution: queue", "distribution: sequential", "queue goes with mix"),
+        (
+            "experiments",
+            "key_order: ordered\n    compressibility: 1\n",
+            "compressibility: 1\n",
+            "queue.phases.run.workload: QUEUE is a queue of keys in order, which hashing",
+        ),
         ("workloads", "    recent_fraction: 0.01\n", "", "LATEST-UNIFORM: .*recent_fraction goes"),
         ("workloads", "elsewhere: 0.02", "elsewhere: 2", "LATEST-RANGEHOT.hot_range.elsewhere"),
         ("workloads", "distribution: latest_keyrange", "distribution: uniform", "hot_range goes"),
@@ -587,3 +600,45 @@ def test_what_tells_the_speed_is_part_of_the_name_of_a_balanced_run(tmp_path: Pa
     after = make(Declarations(root), "smoke", experiments)
     renamed = [before.runs[name] for name in set(before.runs) - set(after.runs)]
     assert [run.spec["device"]["id"] for run in renamed] == ["sata_ssd_balanced"]
+
+
+@pytest.mark.parametrize("scale", ["smoke", "small", "paper"])
+def test_the_limit_of_deletions_is_of_our_experiments_alone(scale: ScaleName) -> None:
+    declarations = Declarations(ROOT)
+    with_own_tree = {
+        name
+        for name, entry in declarations.engines.items()
+        if entry.tree == "patched" and "leveldb/leveled_picker.cc" not in entry.sources
+    }
+    plan = make(declarations, scale)
+    limits: dict[tuple[bool, bool], set[object]] = {}
+    for point in plan.points:
+        experiment = declarations.experiments[point["experiment"]]
+        options = plan.runs[point["run"]].spec["engine"]["options"]
+        limit = options.get("deletions_limit_percent", "its default")
+        has_it = declarations.engine_of(point["engine"]) in with_own_tree
+        if point["experiment"] != "queue_unlimited":
+            limits.setdefault((experiment.paper == OURS, has_it), set()).add(limit)
+    default = {"its default"}
+    assert limits == {
+        (False, True): {0},
+        (False, False): default,
+        (True, True): default,
+        (True, False): default,
+    }
+
+
+def test_a_queue_holds_what_its_load_left_at_any_scale() -> None:
+    for scale in ("smoke", "small"):
+        plan = make(Declarations(ROOT), scale, ["queue", "queue_unlimited", "queue_upstream"])
+        for point in plan.points:
+            load, run = (plan.traces[trace].workload for trace in plan.runs[point["run"]].trace_ids)
+            assert (
+                load["operations"]
+                == run["records"]
+                == point["point"]["live_mib"] * 1024 / (plan.scale_entry.factor["queue"])
+            )
+            assert run["operations"] == 2 * 32 * run["records"]
+            assert (run["class"], run["distribution"]) == ("queue", "oldest")
+        engines = {(point["experiment"], point["engine"]) for point in plan.points}
+        assert ("queue_upstream", "pristine") in engines

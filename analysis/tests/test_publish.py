@@ -191,3 +191,26 @@ def test_no_second_of_measuring_is_counted_twice(measured: Path, tmp_path: Path)
     assert set(lasted.phase) - set(of_phases.phase) == twice
     (minutes,) = pd.read_csv(published / "costs.csv").minutes
     assert minutes == pytest.approx(of_phases.value.sum() / 60)
+
+
+def test_medians_of_a_figure_become_a_table_with_a_row_per_engine(tmp_path):
+    document = tmp_path / "README.md"
+    document.write_text("before\n<!-- F: written -->\nold\n<!-- F: end -->\nafter\n")
+    rows = [
+        ("small", "on", "run", "b", 9.0),
+        ("small", "on", "median", "b", 1.2345),
+        ("small", "off", "median", "a", 20.0),
+        ("large", "on", "median", "a", 123.4),
+    ]
+    data = pd.DataFrame(rows, columns=["panel", "series", "source", "engine", "value"])
+    publish.write_medians(document, "F", data, {"a": "Engine A", "b": "Engine B", "c": "Engine C"})
+    assert document.read_text().splitlines() == [
+        "before",
+        "<!-- F: written -->",
+        "| engine | small: on | small: off | large: on |",
+        "| --- | --- | --- | --- |",
+        "| Engine A |  | 20 | 123 |",
+        "| Engine B | 1.23 |  |  |",
+        "<!-- F: end -->",
+        "after",
+    ]

@@ -212,6 +212,7 @@ def test_a_phase_without_operations_has_no_low_period():
 def test_the_largest_space_holds_tables_that_are_written_or_wait_to_be_deleted():
     intervals = pd.DataFrame(
         {
+            "time_s": [1.0, 2.0, 4.5],
             "live_bytes": [100, 200, 300],
             "frozen_bytes": [0, 80, 90],
             "slice_bytes": [0, 30, 60],
@@ -224,11 +225,17 @@ def test_the_largest_space_holds_tables_that_are_written_or_wait_to_be_deleted()
         "space_peak_bytes": 320,
         "space_mean_bytes": 245,
         "space_overhead_max": 1.6,
+        "space_late_peak_bytes": 305,
         "frozen_share_max": 0.4,
         "useless_share_max": 0.25,
     }
     only = dict(tables.space_metrics(intervals.head(1)))
-    assert only == {"space_peak_bytes": 110, "space_mean_bytes": 110, "space_overhead_max": 1.1}
+    assert only == {
+        "space_peak_bytes": 110,
+        "space_mean_bytes": 110,
+        "space_overhead_max": 1.1,
+        "space_late_peak_bytes": 110,
+    }
     assert not dict(tables.space_metrics(intervals.assign(live_bytes=float("nan"))))
 
 

@@ -38,6 +38,13 @@ class PaperData(Declaration):
     values: dict[str, dict[str | int | float, float]]
 
 
+class Per(Declaration):
+    """What a metric of a run is divided by: another metric, of the same phase or another."""
+
+    phase: str
+    metric: MetricName
+
+
 class Series(Declaration):
     """One measured series.
 
@@ -53,6 +60,8 @@ class Series(Declaration):
         Values of the point that the runs must have.
     scaled_up : bool
         Whether to multiply by the scale factor, to tell bytes at the paper's size.
+    per : Per, optional
+        What to divide by, of the same run.
     """
 
     label: str
@@ -62,6 +71,7 @@ class Series(Declaration):
     engines: tuple[str, ...] | None = None
     where: dict[str, str | int | float | bool] = Field(default={})
     scaled_up: bool = False
+    per: Per | None = None
 
 
 class Axes(Declaration):
@@ -166,6 +176,8 @@ class Figure(Declaration):
         For figures over the points of experiments that know their own metrics.
     metrics : tuple of str
         For figures that list metrics.
+    table_in : str
+        Document whose block of the figure's id is to hold its medians as a table.
     tolerance : float, optional
         For figures that draw a band around a reference, its relative half width.
     """
@@ -188,6 +200,7 @@ class Figure(Declaration):
     sweep: Sweep | None = None
     along: Along | None = None
     metrics: tuple[MetricName, ...] = ()
+    table_in: str = ""
     tolerance: float | None = None
 
     @model_validator(mode="after")

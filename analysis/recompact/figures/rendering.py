@@ -34,6 +34,7 @@ from recompact.figures.style import finish, notice, theme
 from recompact.figures.sweeps import (
     bars_by_engine,
     bars_over_sweep,
+    dots_by_engine,
     lines_over_sweep,
     scale_models,
 )
@@ -51,6 +52,7 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         cache_over_time,
         compaction_bytes_by_level,
         compaction_sizes,
+        dots_by_engine,
         engine_matrix,
         hosts_side_by_side,
         latency_over_time,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib.axes
 import numpy as np
 import pandas as pd
+from matplotlib.lines import Line2D
 
 from recompact.declarations import DeclarationError
 from recompact.figures import data as rows
@@ -18,6 +19,8 @@ from recompact.results import MissingCell, Results
 UNIT_FACTORS = {"1": 1.0, "ops/s": 1.0, "1/s": 1.0, "us": 1.0, "ms": 1e-3, "s": 1e-6}
 UNIT_FACTORS |= {"MB/s": 1e-6, "KiB": 2.0**-10, "GiB": 2.0**-30}
 
+# Of the series of a row of dots: marker, and whether it is filled.
+DOTS = (("o", True), ("o", False), ("s", True), ("x", True))
 # Of a legend beside several panels, inches.
 LEGEND_WIDTH = 1.8
 # Of a legend inside a panel.
@@ -169,6 +172,82 @@ def bars_by_engine(
     return rows.Drawing(figure, data)
 
 
+def dots_by_engine(
+    results: Results, entry: Figure, styles: Mapping[str, EngineStyle]
+) -> rows.Drawing:
+    """Draw each panel's series as dots on a logarithmic axis, a row per engine.
+
+    Series differ by their marks, engines by their colours. The axis of a panel is what the sweep is
+    called; of a panel of ratios a line stands at 1.
+    """
+    sweep = sweep_of(entry)
+    if any(len(axes.series) > len(DOTS) for axes in sweep.axes):
+        raise DeclarationError(
+            f"figures.yaml: {entry.id}: dots_by_engine has marks for {len(DOTS)} series of a "
+            f"panel; remove some"
+        )
+    data = sweep_data(results, entry)
+    engines = [name for name in styles if name in set(data.engine.dropna())]
+    figure, panels = style.new_figure(
+        len(sweep.axes), width=2.0 + 3.2 * len(sweep.axes), height=1.9 + 0.24 * len(engines)
+    )
+    legend = {}
+    for axes, declared in zip(panels, sweep.axes, strict=True):
+        here = data[data.panel == declared.label]
+        if declared.unit == "1":
+            axes.axvline(1, color=style.MODEL_COLOUR, linestyle="--", linewidth=1)
+        for series, (marker, filled) in zip(declared.series, DOTS, strict=False):
+            one = here[here.series == series.label]
+            for engine in one.engine.dropna().unique():
+                _draw_dots(axes, one[one.engine == engine], engines, styles, marker, filled)
+            face = style.MODEL_COLOUR if filled else "white"
+            legend[series.label] = Line2D(
+                *([], []),
+                marker=marker,
+                linewidth=0,
+                color=style.MODEL_COLOUR,
+                markerfacecolor=face,
+                label=series.label,
+            )
+        axes.set_xscale("log")
+        style.plain_log_ticks(axes.xaxis)
+        axes.set_ylim(len(engines) - 0.5, -0.5)
+        shown = [styles[name].label for name in engines] if axes is panels[0] else []
+        axes.set_yticks(range(len(engines)), shown or [""] * len(engines))
+        axes.set_title(declared.label)
+        axes.set_xlabel(axis_label(sweep.label, declared.unit))
+    figure.legend(handles=list(legend.values()), loc="outside upper center", ncols=len(legend))
+    style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
+    return rows.Drawing(figure, data)
+
+
+def _draw_dots(
+    axes: matplotlib.axes.Axes,
+    data: pd.DataFrame,
+    engines: Sequence[str],
+    styles: Mapping[str, EngineStyle],
+    marker: str,
+    filled: bool,
+) -> None:
+    """Draw one series of one engine: its median with interval, and small dots of repetitions."""
+    (engine,) = data.engine.unique()
+    colour, place = styles[engine].colour, engines.index(engine)
+    runs, median = data[data.source == rows.RUN], data[data.source == rows.MEDIAN]
+    axes.scatter(runs.value, [place] * len(runs), s=7, color=colour, alpha=0.5, linewidths=0)
+    axes.errorbar(
+        median.value,
+        [place],
+        xerr=style.spread(median),
+        color=colour,
+        marker=marker,
+        markersize=6,
+        markerfacecolor=colour if filled else "white",
+        elinewidth=1,
+        linewidth=0,
+        capsize=2.5,
+    )
+
+
 def _draw_neutral(axes: matplotlib.axes.Axes, declared: Axes) -> None:
     """Draw where two engines are alike, on a panel of ratios."""
     if declared.over is not None:
@@ -264,6 +343,15 @@ def _values(results: Results, series: Series, key: str, over: str | None) -> pd.
         engines=series.engines,
         where=series.where,
     )
+    if series.per is not None:
+        below = results.select(
+            series.experiment,
+            series.per.metric,
+            phase=series.per.phase,
+            engines=series.engines,
+            where=series.where,
+        )
+        values = values.assign(value=values.value / values.run.map(below.set_index("run").value))
     if over is not None:
         below = values[values.engine == over][["repetition", key, "value"]]
         others = values[values.engine != over]

@@ -28,7 +28,8 @@ import site.ycsb.workloads.CoreWorkload;
  * README.md explains each key.
  *
  * @param workloadClass {@code core} for YCSB's {@link CoreWorkload}, {@code zipf} for {@link
- *     ZipfWorkload}, {@code latest} for {@link LatestWorkload}
+ *     ZipfWorkload}, {@code latest} for {@link LatestWorkload}, {@code queue} for {@link
+ *     QueueWorkload}
  * @param records number of records of the load
  * @param operations number of operations of the run; a read-modify-write is one operation and
  *     leaves two records in the trace
@@ -121,7 +122,8 @@ record WorkloadSpecification(
     }
   }
 
-  private static final List<String> CLASSES = List.of("core", "zipf", "latest");
+  private static final List<String> CLASSES = List.of("core", "zipf", "latest", "queue");
+  private static final List<String> CLASSES_WITH_DELETES = List.of("zipf", "queue");
   private static final List<String> CORE_DISTRIBUTIONS =
       List.of("uniform", "zipfian", "latest", "hotspot", "sequential", "exponential");
   private static final Map<String, String> ZIPF_GENERATORS =
@@ -129,6 +131,7 @@ record WorkloadSpecification(
   private static final List<String> LATEST_MODELS =
       List.of("uniform", "zipfian", "rangehot", "keyrange");
   private static final List<String> RANGE_MODELS = List.of("rangehot", "keyrange");
+  private static final List<String> QUEUE_DELETES = List.of("oldest");
   private static final List<String> SCAN_DISTRIBUTIONS = List.of("uniform", "zipfian");
   private static final double PROPORTION_TOLERANCE = 1e-9;
 
@@ -165,6 +168,7 @@ record WorkloadSpecification(
     return switch (workloadClass) {
       case "zipf" -> new ZipfWorkload();
       case "latest" -> new LatestWorkload();
+      case "queue" -> new QueueWorkload();
       default -> new CoreWorkload();
     };
   }
@@ -197,6 +201,7 @@ record WorkloadSpecification(
         set(properties, ZipfWorkload.PROPERTY_DELETE_PROPORTION, delete);
       }
       case "latest" -> setLatest(properties);
+      case "queue" -> {}
       default -> set(properties, CoreWorkload.REQUEST_DISTRIBUTION_PROPERTY, distribution);
     }
     if (hotspot != null) {
@@ -234,6 +239,7 @@ record WorkloadSpecification(
         checkZipfConstant("is needed by class zipf");
       }
       case "latest" -> checkLatest();
+      case "queue" -> checkQueue();
       default -> {
         requireOneOf("distribution", distribution, CORE_DISTRIBUTIONS);
         require(
@@ -282,6 +288,13 @@ record WorkloadSpecification(
     }
   }
 
+  private void checkQueue() throws WorkloadException {
+    requireOneOf("distribution", distribution, QUEUE_DELETES);
+    require(insert == 0.5, "insert", "must be 0.5 in class queue, by turns with deletes");
+    require(delete == 0.5, "delete", "must be 0.5 in class queue, by turns with inserts");
+    require(zipfConstant == null, "zipf_constant", "must be left out in class queue");
+  }
+
   private void checkZipfConstant(String need) throws WorkloadException {
     require(zipfConstant != null, "zipf_constant", need);
     require(zipfConstant > 0, "zipf_constant", "must be positive, is " + zipfConstant);
@@ -304,9 +317,9 @@ record WorkloadSpecification(
         String.join(" + ", proportions.keySet()),
         "must be 1, is " + sum);
     require(
-        delete == 0 || workloadClass.equals("zipf"),
+        delete == 0 || CLASSES_WITH_DELETES.contains(workloadClass),
         "delete",
-        "must be 0 but in class zipf: YCSB's core has no deletes");
+        "must be 0 but in classes " + CLASSES_WITH_DELETES + ": YCSB's core has no deletes");
   }
 
   private static void requireShare(String key, double value) throws WorkloadException {

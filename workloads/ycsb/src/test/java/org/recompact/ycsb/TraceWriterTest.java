@@ -65,6 +65,30 @@ class TraceWriterTest {
     assertNotEquals(entries, Trace.read(write("run", "8")).entries());
   }
 
+  @Test
+  void aQueueFollowsItsLoad() throws IOException {
+    Files.writeString(
+        specification,
+        "{\"id\": \"test\", \"class\": \"queue\", \"records\": 10, \"operations\": 4,"
+            + " \"value_bytes\": 100, \"distribution\": \"oldest\","
+            + " \"insert\": 0.5, \"delete\": 0.5}");
+    Trace load = Trace.read(write("load", "1"));
+    assertEquals(
+        LongStream.range(0, 10)
+            .mapToObj(key -> new Trace.Entry(Operation.INSERT, key, 100))
+            .toList(),
+        load.entries());
+    Trace run = Trace.read(write("run", "1"));
+    assertEquals(
+        List.of(
+            new Trace.Entry(Operation.INSERT, 10, 100),
+            new Trace.Entry(Operation.DELETE, 0, 0),
+            new Trace.Entry(Operation.INSERT, 11, 100),
+            new Trace.Entry(Operation.DELETE, 1, 0)),
+        run.entries());
+    assertEquals(12, run.keyCount());
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"core", "zipf", "latest"})
   void theLoadInsertsEveryKeyInOrder(String workloadClass) throws IOException {

@@ -31,6 +31,11 @@ class WorkloadSpecificationTest {
       CORE.replace("core", "latest")
           .replace("\"uniform\", \"scan", "\"zipfian\", \"scan")
           .replace("0.99", "0.9, \"recent_fraction\": 0.125");
+  private static final String QUEUE =
+      """
+      {"id": "QUEUE", "class": "queue", "records": 1000, "operations": 500, "value_bytes": 1024,
+       "insert": 0.5, "delete": 0.5, "distribution": "oldest"}
+      """;
   private static final String HOTSPOT =
       CORE.replace(
           "\"uniform\", \"scan",
@@ -74,6 +79,14 @@ class WorkloadSpecificationTest {
     assertEquals("0.5", properties.getProperty(LatestWorkload.PROPERTY_HOT_START));
     assertEquals("0.25", properties.getProperty(LatestWorkload.PROPERTY_HOT_FRACTION));
     assertEquals("0.02", properties.getProperty(LatestWorkload.PROPERTY_ELSEWHERE));
+  }
+
+  @Test
+  void queueBecomesYcsbProperties() throws WorkloadException {
+    Properties properties = WorkloadSpecification.parse(QUEUE).properties();
+    assertEquals("1000", properties.getProperty("recordcount"));
+    assertEquals("1024", properties.getProperty("fieldlength"));
+    assertEquals(null, properties.getProperty("requestdistribution"));
   }
 
   @Test
@@ -169,6 +182,22 @@ class WorkloadSpecificationTest {
       })
   void aWrongKeyOfTheHotRangeIsNamed(String part, String replacement, String key) {
     assertNames(key, RANGE_HOT, part, replacement);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "\"oldest\" | \"uniform\" | distribution",
+        "\"insert\": 0.5, \"delete\": 0.5 | \"insert\": 0.6, \"delete\": 0.4 | insert",
+        "\"insert\": 0.5 | \"insert\": 0.5, \"read\": 0.5 | read",
+        "\"delete\": 0.5 | \"read\": 0.5 | delete",
+        "\"delete\": 0.5 | \"delete\": 0.5, \"zipf_constant\": 0.99 | zipf_constant",
+        "\"delete\": 0.5 | \"delete\": 0.5, \"scrambled\": false | scrambled",
+      })
+  void aWrongKeyOfQueueIsNamed(String part, String replacement, String key) {
+    assertNames(key, QUEUE, part, replacement);
   }
 
   @ParameterizedTest
