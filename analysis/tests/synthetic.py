@@ -438,13 +438,12 @@ class Campaign:
     def _queue_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield queues, RocksDB left to the peers."""
         for name in ("queue", "queue_unlimited", "queue_upstream"):
-            entry = declarations().experiments[name]
-            engines = (self.thin and entry.thin_engines) or entry.engines
+            engines = declarations().experiments[name].engines
             for size, engine in itertools.product((8, 40), engines):
                 if engine in ROCKSDB:
                     continue
                 load = self._ldc_phase("load", size * 1024, 1, 10, engine)
-                run = self._ldc_phase("run", size * 65536, 0.5, 10, engine)
+                run = self._ldc_phase("run", 2**20, 0.5, 10, engine)
                 yield name, {"live_mib": size}, engine, "memory", [load, run]
 
     def _qacp_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
