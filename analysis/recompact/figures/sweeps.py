@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import matplotlib.axes
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator
 
 from recompact.declarations import DeclarationError
 from recompact.figures import data as rows
@@ -21,6 +22,7 @@ UNIT_FACTORS |= {"MB/s": 1e-6, "KiB": 2.0**-10, "GiB": 2.0**-30}
 
 # Of the series of a row of dots: marker, and whether it is filled.
 DOTS = (("o", True), ("o", False), ("s", True), ("x", True))
+DOTS_APART = 0.13  # of rows
 # Of a legend beside several panels, inches.
 LEGEND_WIDTH = 1.8
 # Of a legend inside a panel.
@@ -189,17 +191,22 @@ def dots_by_engine(
     data = sweep_data(results, entry)
     engines = [name for name in styles if name in set(data.engine.dropna())]
     figure, panels = style.new_figure(
-        len(sweep.axes), width=2.0 + 3.2 * len(sweep.axes), height=1.9 + 0.24 * len(engines)
+        len(sweep.axes),
+        width=2.0 + 2.9 * len(sweep.axes) + LEGEND_WIDTH,
+        height=1.7 + 0.24 * len(engines),
     )
     legend = {}
+    reach = (min(data.value.min(), 1) / 1.2, max(data.value.max(), 1) * 1.2)
     for axes, declared in zip(panels, sweep.axes, strict=True):
         here = data[data.panel == declared.label]
         if declared.unit == "1":
             axes.axvline(1, color=style.MODEL_COLOUR, linestyle="--", linewidth=1)
-        for series, (marker, filled) in zip(declared.series, DOTS, strict=False):
+        for number, series in enumerate(declared.series):
+            marker, filled = DOTS[number]
             one = here[here.series == series.label]
             for engine in one.engine.dropna().unique():
-                _draw_dots(axes, one[one.engine == engine], engines, styles, marker, filled)
+                place = engines.index(engine) + (number - 1) * DOTS_APART
+                _draw_dots(axes, one[one.engine == engine], place, styles[engine], marker, filled)
             face = style.MODEL_COLOUR if filled else "white"
             legend[series.label] = Line2D(
                 *([], []),
@@ -210,13 +217,16 @@ def dots_by_engine(
                 label=series.label,
             )
         axes.set_xscale("log")
+        axes.set_xlim(*reach)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         style.plain_log_ticks(axes.xaxis)
+        axes.minorticks_off()
         axes.set_ylim(len(engines) - 0.5, -0.5)
         shown = [styles[name].label for name in engines] if axes is panels[0] else []
         axes.set_yticks(range(len(engines)), shown or [""] * len(engines))
         axes.set_title(declared.label)
         axes.set_xlabel(axis_label(sweep.label, declared.unit))
-    figure.legend(handles=list(legend.values()), loc="outside upper center", ncols=len(legend))
+    figure.legend(handles=list(legend.values()), loc="outside right center")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
 
@@ -224,24 +234,22 @@ def dots_by_engine(
 def _draw_dots(
     axes: matplotlib.axes.Axes,
     data: pd.DataFrame,
-    engines: Sequence[str],
-    styles: Mapping[str, EngineStyle],
+    place: float,
+    look: EngineStyle,
     marker: str,
     filled: bool,
 ) -> None:
     """Draw one series of one engine: its median with interval, and small dots of repetitions."""
-    (engine,) = data.engine.unique()
-    colour, place = styles[engine].colour, engines.index(engine)
     runs, median = data[data.source == rows.RUN], data[data.source == rows.MEDIAN]
-    axes.scatter(runs.value, [place] * len(runs), s=7, color=colour, alpha=0.5, linewidths=0)
+    axes.scatter(runs.value, [place] * len(runs), s=7, color=look.colour, alpha=0.5, linewidths=0)
     axes.errorbar(
         median.value,
         [place],
         xerr=style.spread(median),
-        color=colour,
+        color=look.colour,
         marker=marker,
         markersize=6,
-        markerfacecolor=colour if filled else "white",
+        markerfacecolor=look.colour if filled else "white",
         elinewidth=1,
         linewidth=0,
         capsize=2.5,
