@@ -93,7 +93,9 @@ def _merge(
         old_path = folder / f"{name}.csv"
         if old_path.exists():
             old = tables.read_table(old_path, columns)
-            new = pd.concat([old[~old.run.isin(chosen)], new])
+            # One without rows has no types, and would take those of the other's numbers.
+            parts = [part for part in (old[~old.run.isin(chosen)], new) if not part.empty]
+            new = pd.concat(parts) if parts else new
         merged[name] = new[new.run.isin(kept)]
     for name, wanted in drawn.items():
         runs = experiments[experiments.experiment.isin(wanted)].run

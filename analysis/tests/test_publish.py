@@ -214,3 +214,21 @@ def test_medians_of_a_figure_become_a_table_with_a_row_per_engine(tmp_path):
         "<!-- F: end -->",
         "after",
     ]
+
+
+def test_runs_without_events_leave_those_of_others_as_they_are_written(
+    measured: Path, tmp_path: Path
+) -> None:
+    events = _read(measured, "events")
+    events.loc[0, "duration_s"] = "0"  # not 0.0
+    events.to_csv(measured / "events.csv", index=False)
+    (folder,) = publish.publish(measured, tmp_path / "published", set())
+    written = (folder / "events.csv").read_bytes()
+    experiments = _read(measured, "experiments")
+    chosen = experiments[experiments.experiment == "scale_model"].run
+    for name in ("experiments", *publish.BY_RUN):
+        frame = _read(measured, name)
+        frame[frame.run.isin(chosen)].to_csv(measured / f"{name}.csv", index=False)
+    assert _read(measured, "events").empty
+    publish.publish(measured, tmp_path / "published", set())
+    assert (folder / "events.csv").read_bytes() == written
