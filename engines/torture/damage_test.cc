@@ -42,14 +42,14 @@ struct Progress {
   char wrong[400];  // the first wrong answer
 };
 
-class DamageTest : public ::testing::Test {
+class DamageDeathTest : public ::testing::Test {
  protected:
-  DamageTest() : operations_(GenerateWrites(flags.seed, kScript)) {
+  DamageDeathTest() : operations_(GenerateWrites(flags.seed, kScript)) {
     void* memory = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     progress_ = new (memory) Progress();
   }
-  ~DamageTest() override { ::munmap(progress_, sizeof(Progress)); }
+  ~DamageDeathTest() override { ::munmap(progress_, sizeof(Progress)); }
 
   // Writes the database that is damaged: several tables, a log with records.
   std::map<std::string, std::string> Undamaged() {
@@ -169,7 +169,7 @@ class DamageTest : public ::testing::Test {
   Model model_;
 };
 
-TEST_F(DamageTest, IsAnErrorOrHarmless) {
+TEST_F(DamageDeathTest, IsAnErrorOrHarmless) {
   const std::map<std::string, std::string> files = Undamaged();
   const uint64_t damages = flags.Count(kDamages);
   ASSERT_LE(flags.engine.stock_failures.size(), kMostStockFailures);

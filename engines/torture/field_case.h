@@ -80,6 +80,8 @@ uint64_t NumberIn(const std::string& json, const std::string& name);
 
 // Carries out "body" in a child process, which a hang or a crash ends.  Returns
 // what it returns, a sentence on what is wrong, or what became of the child.
+// For suites named ...DeathTest, which GoogleTest runs before all others: the
+// threads of a database that was opened before would not live in the child.
 std::string InChild(unsigned seconds, const std::function<std::string()>& body);
 
 // An empty directory on the real file system that goes with it.

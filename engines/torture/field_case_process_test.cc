@@ -129,7 +129,7 @@ std::string WithoutThreads(const std::string& set, Moment moment,
   return wrong.empty() ? wrong_key() : wrong;
 }
 
-TEST(FieldCaseTest, NoThreadIsAnErrorOrSuccess) {
+TEST(FieldCaseDeathTest, NoThreadIsAnErrorOrSuccess) {
   for (const char* set : {kSmallSet, "subtasks_on_many_threads"}) {
     for (const Moment moment :
          {kBeforeOpen, kBeforeFlush, kAfterFlush, kUntilLifted}) {
@@ -366,7 +366,7 @@ std::string OpenWith(std::map<std::string, std::string> files,
   });
 }
 
-TEST(FieldCaseTest, AShortKeyInTheManifestIsCorruption) {
+TEST(FieldCaseDeathTest, AShortKeyInTheManifestIsCorruption) {
   std::map<std::string, std::string> files;
   {
     SimulatedEnv env(std::make_unique<SimulatedDisk>());

@@ -137,7 +137,7 @@ constexpr bool kMemoryIsMeasured = false;  // what was freed is kept
 constexpr bool kMemoryIsMeasured = true;
 #endif
 
-TEST(FieldCaseTest, AHotKeyUnderASnapshotKeepsTablesSmall) {
+TEST(FieldCaseDeathTest, AHotKeyUnderASnapshotKeepsTablesSmall) {
   const uint64_t bytes = std::max<uint64_t>(24 << 20, flags.Count(96 << 20));
   const HotKeys all[] = {
       {kDefaultSet, bytes, 4000, 1, 1, 0, kTableBytes},

@@ -1,6 +1,7 @@
 // A writing process is killed a thousand times, at random moments and at named
 // points, and opens its database again: every write that it had finished is
-// there, and of the one under way all or nothing.
+// there, and of the one under way all or nothing.  A DeathTest, since it forks:
+// see InChild() in field_case.h.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -208,16 +209,16 @@ class Life {
   std::unique_ptr<Database> database_;
 };
 
-class KillTest : public ::testing::Test {
+class KillDeathTest : public ::testing::Test {
  protected:
-  KillTest()
+  KillDeathTest()
       : path_(flags.scratch + "/recompact-torture-kill-" +
               std::to_string(::getpid())) {
     void* memory = ::mmap(nullptr, sizeof(Expected), PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     expected_ = new (memory) Expected();
   }
-  ~KillTest() override {
+  ~KillDeathTest() override {
     std::filesystem::remove_all(path_);
     ::munmap(expected_, sizeof(Expected));
   }
@@ -261,7 +262,7 @@ class KillTest : public ::testing::Test {
   std::string last_ = "no point";
 };
 
-TEST_F(KillTest, NothingFinishedIsLostAndNoBatchIsTorn) {
+TEST_F(KillDeathTest, NothingFinishedIsLostAndNoBatchIsTorn) {
   const uint64_t kills = flags.Count(kKills);
   const uint64_t of_a_point = flags.Count(kKillsOfAPoint);
   std::vector<std::string> points = CommonKillPoints();
