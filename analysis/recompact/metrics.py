@@ -68,7 +68,7 @@ COMPUTED = (
     *("write_latency_fluctuation", "read_latency_fluctuation"),
     *("space_table_bytes", "space_frozen_bytes", "space_slice_bytes"),
     *("space_peak_bytes", "space_mean_bytes", "space_overhead_max"),
-    "space_late_peak_bytes",
+    *("space_late_peak_bytes", "space_entries", "space_deletions"),
     *("frozen_share_max", "useless_share_max"),
     *("level_0_files_max", "sorted_runs_max", "low_throughput_s", "compaction_bytes_mean"),
     *("space_live_bytes", "space_pinned_bytes", "space_pending_bytes", "space_obsolete_bytes"),
