@@ -5,6 +5,8 @@
 #include <string>
 #include <thread>
 
+#include "driver/start_thread.h"
+
 namespace recompact {
 
 namespace {
@@ -376,14 +378,21 @@ Status Replay::Run(const std::vector<Range>& ranges, double duration_s) {
     const bool must_last = !is_first || duration_s > 0;
     for (int i = 0; i < range.threads; i++) {
       ClientProgress* const progress = progress_->client(client++);
-      (is_first ? of_first : of_others).emplace_back([=, &range] {
-        Client(this, range, i, must_last, progress).Run();
-      });
+      const Status status = StartThread(
+          "client " + std::to_string(client),
+          [=, &range] { Client(this, range, i, must_last, progress).Run(); },
+          &(is_first ? of_first : of_others).emplace_back());
+      if (!status.ok()) Fail(status);
     }
   }
-  for (std::thread& thread : of_first) thread.join();
+  const auto join = [](std::vector<std::thread>& threads) {
+    for (std::thread& thread : threads) {
+      if (thread.joinable()) thread.join();
+    }
+  };
+  join(of_first);
   stop_.store(true);
-  for (std::thread& thread : of_others) thread.join();
+  join(of_others);
   std::lock_guard<std::mutex> lock(mutex_);
   return status_;
 }

@@ -13,6 +13,7 @@
 #include "driver/test_directory.h"
 #include "driver/trace_builder.h"
 #include "driver/virtual_clock.h"
+#include "driver/without_threads.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -322,6 +323,17 @@ TEST_F(ReplayTest, ScansAreCheckedWhileOthersWrite) {
   const Status status = Run(builder, 4);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_GT(progress_.Sum().scanned_records, 10000u);
+}
+
+TEST_F(ReplayTest, NoThreadForAClientIsAnError) {
+  const TraceBuilder builder = Load(500);
+  {
+    const WithoutThreads without_threads;
+    const Status status = Run(builder, 4);
+    EXPECT_EQ(status.code(), ExitCode::kFailed);
+    EXPECT_THAT(status.message(), HasSubstr("client 1: there is no thread"));
+  }
+  EXPECT_TRUE(store_.records().empty());
 }
 
 TEST_F(ReplayTest, FailureStopsAllClients) {

@@ -290,15 +290,17 @@ void Run::WaitIdle() {
   while (!store_->Idle()) std::this_thread::sleep_for(kIdlePoll);
 }
 
-void Run::BeginMeasuring(const Phase& phase) {
+Status Run::BeginMeasuring(const Phase& phase) {
   counters_at_begin_ = counters_->Take();
   totals_at_begin_ = progress_->Sum();
   if (phase.kind == Phase::Kind::kReopen) {
     counters_->BeforeReopen();
   } else {  // A closed database has no state to sample.
-    timeline_->Start(phase.name);
+    const Status status = timeline_->Start(phase.name);
+    if (!status.ok()) return status;
   }
   begin_ns_ = NowNs();
+  return Status::OK();
 }
 
 void Run::EndMeasuring(PhaseResult* result) {
@@ -315,7 +317,8 @@ Status Run::RunPhase(const Phase& phase, PhaseResult* result) {
   Status status;
   // What a compaction wrote that is given up is in no account of the engine.
   if (phase.kind == Phase::Kind::kReopen) WaitIdle();
-  BeginMeasuring(phase);
+  status = BeginMeasuring(phase);
+  if (!status.ok()) return status;
   switch (phase.kind) {
     case Phase::Kind::kReplay:
       break;
@@ -361,7 +364,8 @@ Status Run::ReplayPhase(const Phase& phase, PhaseResult* result) {
   warmup.latencies_us = nullptr;
   Status status = replay.Run({warmup});
   if (!status.ok()) return status;
-  BeginMeasuring(phase);
+  status = BeginMeasuring(phase);
+  if (!status.ok()) return status;
   status = replay.Run(replayed, phase.duration_s);
   EndMeasuring(result);
   if (status.ok()) status = store_->Health();

@@ -54,7 +54,7 @@ class Run {
   Status ReplayPhase(const Phase& phase, PhaseResult* result);
   void WaitIdle();
   // Begins and ends the part of a phase that is measured.
-  void BeginMeasuring(const Phase& phase);
+  Status BeginMeasuring(const Phase& phase);
   void EndMeasuring(PhaseResult* result);
   // "file" is a name in the output directory.
   Status SummarizeLatencies(const std::string& file, const Range& range,

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "driver/start_thread.h"
+
 namespace recompact {
 
 namespace {
@@ -68,9 +70,7 @@ Timeline::Timeline(Store* store, DeviceEnv* env, Progress* progress,
       interval_ns_(int64_t{interval_ms} * 1000000),
       csv_(kColumns) {}
 
-Timeline::~Timeline() {
-  if (thread_.joinable()) Stop();
-}
+Timeline::~Timeline() { Stop(); }
 
 Timeline::Sample Timeline::TakeSample(bool last, EngineState* state) {
   Sample sample;
@@ -89,13 +89,17 @@ Timeline::Sample Timeline::TakeSample(bool last, EngineState* state) {
   return sample;
 }
 
-void Timeline::Start(const std::string& phase) {
+Status Timeline::Start(const std::string& phase) {
   stop_ = false;
   EngineState state;
   Sample first = TakeSample(/*last=*/false, &state);
   progress_->TakeMaxLatencyNs();
-  thread_ =
-      std::thread(&Timeline::SampleUntilStopped, this, phase, std::move(first));
+  return StartThread(
+      "timeline of phase " + phase,
+      [this, phase, first = std::move(first)] {
+        SampleUntilStopped(phase, first);
+      },
+      &thread_);
 }
 
 void Timeline::Stop() {
@@ -104,7 +108,7 @@ void Timeline::Stop() {
     stop_ = true;
   }
   stopped_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Timeline::SampleUntilStopped(std::string phase, Sample first) {

@@ -24,8 +24,8 @@ class Timeline {
   ~Timeline();
 
   // Samples from now on, as part of "phase", until Stop().  The last interval
-  // may be shorter.
-  void Start(const std::string& phase);
+  // may be shorter.  An error if there is no thread to be had for it.
+  Status Start(const std::string& phase);
   void Stop();
 
   // REQUIRES: not between Start() and Stop()
