@@ -49,8 +49,8 @@ FAMILY_TESTS = {
     "leveldb": "*",
     "rocksdb": "*ModelTest.*:KillDeathTest.*:FieldCaseTest.*",
 }
-# The thread sanitizer does not follow a fork.
-SANITIZED_TESTS = {"address": "*", "thread": "-*DeathTest.*"}
+# The thread sanitizer does not follow a fork, and a repair has one thread.
+SANITIZED_TESTS = {"address": "*", "thread": "-*DeathTest.*:*RepairTest.*"}
 
 
 class OptionSet(Declaration):

@@ -216,7 +216,7 @@ constexpr const char* kSetsOfHotVersions[] = {"unaligned_outputs",
 
 TEST(FieldCaseTest, ADeletionAtAFileBoundaryStays) {
   constexpr size_t kLength = 1500;
-  const uint64_t streams = std::max<uint64_t>(40, flags.Count(400));
+  const uint64_t streams = flags.Count(400);
   for (const char* set : kSetsOfHotVersions) {
     const OptionMap& options = OptionsOf(set);
     std::string first;
