@@ -1,9 +1,13 @@
 #include "rocksdb/rocksdb_db.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdarg>
 #include <cstdlib>
+#include <cstring>
 #include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -216,11 +220,48 @@ class Copier : public leveldb::WriteBatch::Handler {
   rocksdb::WriteBatch* const to_;
 };
 
+// RocksDB starts all its threads while it opens: those that flush, those that
+// compact, and one that does what is due from time to time.
+int ThreadCount(const rocksdb::Options& options) {
+  const int jobs = std::max(2, options.max_background_jobs);
+  const int by_kind = std::max(1, options.max_background_flushes) +
+                      std::max(1, options.max_background_compactions);
+  return std::max(jobs, by_kind) + 1;
+}
+
+void* WaitFor(void* mutex) {
+  const std::lock_guard<std::mutex> lock(*static_cast<std::mutex*>(mutex));
+  return nullptr;
+}
+
+// Whether so many threads can be had at once.  Where RocksDB does not get one
+// it ends the process.
+leveldb::Status TryThreads(int count) {
+  std::mutex started;
+  std::vector<pthread_t> threads;
+  int error = 0;
+  {
+    const std::lock_guard<std::mutex> lock(started);
+    for (int i = 0; i < count && error == 0; i++) {
+      pthread_t thread;
+      error = ::pthread_create(&thread, nullptr, WaitFor, &started);
+      if (error == 0) threads.push_back(thread);
+    }
+  }
+  for (const pthread_t thread : threads) ::pthread_join(thread, nullptr);
+  if (error == 0) return leveldb::Status::OK();
+  return leveldb::Status::IOError(
+      "RocksDB needs " + std::to_string(count) + " threads of its own",
+      std::strerror(error));
+}
+
 }  // namespace
 
 leveldb::Status RocksDb::Open(const RocksDbOptions& options, leveldb::Env* env,
                               const std::string& path, leveldb::DB** db) {
   *db = nullptr;
+  const leveldb::Status threads = TryThreads(ThreadCount(options.options));
+  if (!threads.ok()) return threads;
   std::unique_ptr<RocksDb> opened(new RocksDb(options, env, path));
   rocksdb::DB* database = nullptr;
   const rocksdb::Status s =
