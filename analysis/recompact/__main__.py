@@ -124,7 +124,7 @@ def _torture(words: argparse.Namespace) -> int:
     from recompact import torture
 
     if words.bugs:
-        passed = torture.planted_bugs(ROOT)
+        passed = torture.planted_bugs(ROOT, words.engine)
     else:
         absent = build.unavailable(pipeline.declarations())
         engines = [name for name in pipeline.declarations().engines if name not in absent]

@@ -265,8 +265,8 @@ def write_medians(document: Path, name: str, data: pd.DataFrame, labels: Mapping
     write_block(document, name, lines)
 
 
-def write_block(document: Path, name: str, lines: Sequence[str]) -> None:
-    """Put lines into the block of a document that a command writes.
+def _block(document: Path, name: str, text: str) -> re.Match[str]:
+    """Find the block of a document that a command writes: its first line, the others, its end.
 
     The block begins with a comment `<!-- name: ... -->` and ends with `<!-- name: end -->`.
 
@@ -275,11 +275,27 @@ def write_block(document: Path, name: str, lines: Sequence[str]) -> None:
     TableError
         If the document has no such block.
     """
-    text = document.read_text(encoding="utf-8")
-    block = re.compile(rf"(<!-- {name}: .*? -->\n).*?(<!-- {name}: end -->)", re.DOTALL)
-    if block.search(text) is None:
+    block = re.compile(rf"(<!-- {name}: .*? -->\n)(.*?)(<!-- {name}: end -->)", re.DOTALL)
+    found = block.search(text)
+    if found is None:
         raise tables.TableError(f"{document}: has no block <!-- {name}: ... -->")
+    return found
+
+
+def read_block(document: Path, name: str) -> list[str]:
+    """Give the lines of the block of a document, see `write_block`."""
+    return _block(document, name, document.read_text(encoding="utf-8"))[2].splitlines()
+
+
+def write_block(document: Path, name: str, lines: Sequence[str]) -> None:
+    """Put lines into the block of a document that a command writes.
+
+    Raises
+    ------
+    TableError
+        If the document has no such block.
+    """
+    text = document.read_text(encoding="utf-8")
+    old = _block(document, name, text)
     body = "".join(f"{line}\n" for line in lines)
-    document.write_text(
-        block.sub(lambda found: f"{found[1]}{body}{found[2]}", text), encoding="utf-8"
-    )
+    document.write_text(text[: old.start(2)] + body + text[old.end(2) :], encoding="utf-8")

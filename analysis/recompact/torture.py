@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +19,16 @@ from pydantic import Field
 
 from recompact import build, environment, upstream
 from recompact.declarations import Declaration, DeclarationError, load
+from recompact.errors import RecompactError
 from recompact.experiments import OPTIONS_OF, Declarations, Engine, OptionName, Scalar
 from recompact.measure import data_root
-from recompact.publish import write_block
+from recompact.publish import read_block, write_block
 
 FOLDER = "engines/torture"
 OPTION_SETS = f"{FOLDER}/option_sets.yaml"
 STOCK_FAILURES = f"{FOLDER}/stock_failures.yaml"
 BUGS = f"{FOLDER}/bugs"
+BUGS_HEAD = ("| engine | bug | caught by |", "| --- | --- | --- |")
 README = f"{FOLDER}/README.md"
 FAILING_SEEDS = f"{FOLDER}/failing_seeds.csv"
 COMMON_SET = "small"  # of which databases pass from engine to engine
@@ -387,19 +389,28 @@ def _bug(patch: Path) -> tuple[str, bool]:
     return patch.parent.name, "\n+++ b/engines/" not in text
 
 
-def planted_bugs(root: Path, names: Sequence[str] = ()) -> bool:
+def planted_bugs(root: Path, only: str | None = None) -> bool:
     """Plant each bug of bugs/<engine>/ in turn; say whether every one was caught, and by what.
 
     Bugs are planted into copies of LevelDB's patched tree and of our sources. One build per
-    engine serves all of its bugs, so that each costs the compiling of a few files.
+    engine serves all of its bugs, so that each costs the compiling of a few files. What caught
+    them goes into the table of the README; an engine with a bug that was missed keeps its rows.
 
     Parameters
     ----------
     root : Path
         The checkout.
-    names : sequence of str
-        Only these bugs; all by default.
+    only : str, optional
+        The engine whose bugs are planted; all engines by default.
+
+    Raises
+    ------
+    RecompactError
+        If the engine has no bugs.
     """
+    bugs = sorted((root / BUGS).glob(f"{only or '*'}/*.patch"))
+    if not bugs:
+        raise RecompactError(f"{root / BUGS}: has no bugs for an engine {only!r}")
     folder = root / "build/torture/bugs"
     copy, tree = folder / "checkout", folder / "tree"
     for path in (copy, tree):
@@ -407,14 +418,14 @@ def planted_bugs(root: Path, names: Sequence[str] = ()) -> bool:
     for part in ("engines", "workloads"):
         shutil.copytree(root / part, copy / part, ignore=shutil.ignore_patterns("target"))
     shutil.copytree(upstream.tree_for_tests(root, "patched"), tree)
-    bugs = sorted((root / BUGS).glob("*/*.patch"))
     for patch in bugs:  # all, before the first long build
         upstream.apply(patch, tree if _bug(patch)[1] else copy, "--dry-run")
-    missed = []
-    lines = ["| engine | bug | caught by |", "| --- | --- | --- |"]
+    missed = set()
+    rows = defaultdict(list)
+    for row in read_block(root / README, "bugs")[len(BUGS_HEAD) :]:
+        rows[row.split("|")[1].strip()].append(row)
+    caught_by = defaultdict(list)
     for patch in bugs:
-        if names and patch.stem not in names:
-            continue
         engine, in_leveldb = _bug(patch)
         place = tree if in_leveldb else copy
         upstream.apply(patch, place)
@@ -431,9 +442,11 @@ def planted_bugs(root: Path, names: Sequence[str] = ()) -> bool:
         )
         print(f"{engine:8} {patch.stem:30} {caught or 'NOT CAUGHT'}", flush=True)
         what = patch.read_text(encoding="utf-8").splitlines()[0]
-        lines.append(f"| {engine} | {what} | {caught} |")
+        caught_by[engine].append(f"| {engine} | {what} | {caught} |")
         if not outcome.failed:
-            missed.append(patch.stem)
-    if not names and not missed:
-        write_block(root / README, "bugs", lines)
+            missed.add(engine)
+    rows.update({engine: found for engine, found in caught_by.items() if engine not in missed})
+    write_block(
+        root / README, "bugs", [*BUGS_HEAD, *itertools.chain(*(rows[key] for key in sorted(rows)))]
+    )
     return not missed

@@ -232,3 +232,15 @@ def test_runs_without_events_leave_those_of_others_as_they_are_written(
     assert _read(measured, "events").empty
     publish.publish(measured, tmp_path / "published", set())
     assert (folder / "events.csv").read_bytes() == written
+
+
+def test_a_block_is_read_as_it_was_written(tmp_path: Path) -> None:
+    document = tmp_path / "README.md"
+    document.write_text("before\n<!-- bugs: of a command -->\nold\n<!-- bugs: end -->\nafter\n")
+    lines = [r"| \1 | g<1> |", "| b |"]
+    publish.write_block(document, "bugs", lines)
+    assert publish.read_block(document, "bugs") == lines
+    assert document.read_text().startswith("before\n<!-- bugs: of a command -->\n")
+    assert document.read_text().endswith("<!-- bugs: end -->\nafter\n")
+    with pytest.raises(tables.TableError, match="no block <!-- figures:"):
+        publish.read_block(document, "figures")
