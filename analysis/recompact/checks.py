@@ -63,7 +63,7 @@ def _cannot_run(reason: str) -> bool:
 
 
 def _cpp_sources(root: Path) -> list[str]:
-    folders = (root / "engines", root / "workloads/driver")
+    folders = (root / "engines", root / "workloads/driver", root / "workloads/simulator")
     files = (path for folder in folders for path in folder.rglob("*.[hc]*"))
     return sorted(str(path.relative_to(root)) for path in files if path.suffix in (".h", ".cc"))
 

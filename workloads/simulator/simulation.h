@@ -1,0 +1,103 @@
+#ifndef RECOMPACT_WORKLOADS_SIMULATOR_SIMULATION_H_
+#define RECOMPACT_WORKLOADS_SIMULATOR_SIMULATION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/schedule.h"
+
+namespace recompact {
+
+// While it lives, the thread that made it and all that those start run in
+// simulated time on a simulated host.  They are real threads of which one runs
+// at a time, the one that the schedule names, and so is the order of all that
+// they do to each other; what they compute takes the time that Charge() is told
+// of, and nothing else does.
+//
+// interpose.cc leads the calls of such a thread to the system's threads, locks,
+// clocks and sleeps here, whoever makes them; other threads keep the system's.
+//
+// A simulation in which nobody can go on, or in which somebody goes on for
+// "patience_s" real seconds without a call that is led here, ends the process
+// with a message that names the threads, and kStuckStatus.
+class Simulation {
+ public:
+  static constexpr int kStuckStatus = 70;
+
+  struct Host {
+    Processors processors;
+    // A thread gives way to earlier ones after so much computation, if it makes
+    // no call before.
+    SimTime quantum = 10'000'000;
+    SimTime clock_cost = 25'000;  // Of a look at the clock
+    SimTime yield_cost = 500'000;
+    int patience_s = 60;
+  };
+
+  explicit Simulation(const Host& host);
+  // REQUIRES: the calling thread made it; the others have ended
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // Where the calling thread lives; nullptr: in real time.
+  static Simulation* OfThisThread();
+
+  // The calling thread's time and what it has computed.
+  SimTime Now() const;
+  SimTime Computed() const;
+  int processor_count() const { return host_.processors.count; }
+  const Host& host() const { return host_; }
+
+  // The calling thread has computed for so long.
+  void Charge(SimTime duration);
+  // Lets those go first whose time is earlier.
+  void GiveWay();
+  void SleepUntil(SimTime time);
+
+  // Waits until somebody wakes those who wait at "place", or for a deadline;
+  // whether it was not the deadline.  "what" is for messages.
+  bool WaitAt(const void* place, const char* what,
+              SimTime deadline = kNoDeadline);
+  bool WakeOne(const void* place);  // Whether anybody waited
+  void WakeAll(const void* place);
+
+  // Of all switches from thread to thread so far, with their times: equal if
+  // two simulations went the same way.
+  uint64_t schedule_hash() const { return schedule_hash_; }
+
+  // What pthread_create() and pthread_join() are made of.
+  struct Thread;
+  Thread* NewThread();
+  void Admit(Thread* thread);  // After its real thread was started
+  void Begin(Thread* thread);  // In the new thread; waits for its turn
+  void EndThisThread();
+  void WaitForEnd(Thread* thread);
+  void SetNameOfThisThread(const std::string& name);
+  static Thread* ThisThread();
+
+ private:
+  class Watch;
+
+  void SwitchFrom(Thread* self, bool ends);
+  [[noreturn]] void Stop(const std::string& why);
+
+  const Host host_;
+  Schedule schedule_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<Thread*> by_id_;
+  std::unordered_map<const void*, std::deque<Schedule::Id>> waiting_;
+  uint64_t schedule_hash_ = 14695981039346656037u;
+  std::atomic<Schedule::Id> whose_turn_{0};
+  std::atomic<uint64_t> calls_{0};  // That were led here
+  std::unique_ptr<Watch> watch_;
+};
+
+}  // namespace recompact
+
+#endif  // RECOMPACT_WORKLOADS_SIMULATOR_SIMULATION_H_
