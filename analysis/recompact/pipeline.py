@@ -215,6 +215,7 @@ def engine_files(engine: str) -> list[str]:
         *_files("engines", "CMakeLists.txt", "seams/*", "pristine/*.cc", *entry.sources),
         *(_files(f"engines/{entry.family}", "*.h", "*.cc") if entry.family != "leveldb" else []),
         *_files("workloads/driver", "CMakeLists.txt", "*.h", "*.cc"),
+        *_files("workloads/simulator", "CMakeLists.txt", "*.h", "*.cc"),
     ]
 
 
@@ -230,6 +231,7 @@ def image_files() -> list[str]:
         *_files("docker", "*"),
         *_files("engines", "**/*"),
         *_files("workloads/driver", "*"),
+        *_files("workloads/simulator", "*"),
         *_files("analysis/recompact", *IMAGE_MODULES),
     ]
 
