@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -190,6 +189,7 @@ void WaitUntilInitialised(Simulation* simulation, const void* place) {
 }
 
 void Initialised(Simulation* simulation, const void* place) {
+  if (simulation == nullptr) return;
   initialising.erase(place);
   simulation->WakeAll(place);
 }
@@ -412,14 +412,12 @@ int __cxa_guard_acquire(int64_t* guard) {
 
 void __cxa_guard_release(int64_t* guard) {
   system_guard_release(guard);
-  Simulation* const simulation = Here();
-  if (simulation != nullptr) Initialised(simulation, guard);
+  Initialised(Here(), guard);
 }
 
 void __cxa_guard_abort(int64_t* guard) {
   system_guard_abort(guard);
-  Simulation* const simulation = Here();
-  if (simulation != nullptr) Initialised(simulation, guard);
+  Initialised(Here(), guard);
 }
 
 }  // extern "C"
