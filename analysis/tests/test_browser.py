@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+sync_api = pytest.importorskip("playwright.sync_api")
+
 CHROMIUM = shutil.which("chromium")
 WIDTHS = (360, 1280)
 
@@ -13,7 +15,6 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not instal
 
 @pytest.fixture(scope="module")
 def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield started
@@ -55,9 +56,8 @@ def test_filters_leave_what_they_name_and_stand_in_the_address(page):
     page.reload()
     assert _shown(page) == chosen
     page.click("form.filter button")
-    page.wait_for_function(
-        f"document.querySelectorAll('article:not([hidden])').length == {len(everything)}"
-    )
+    # Not wait_for_function(): where it has to wait it evaluates text, which the page forbids.
+    sync_api.expect(page.locator("article:not([hidden])")).to_have_count(len(everything))
 
 
 def test_a_count_of_verdicts_leads_to_its_claims(page):
