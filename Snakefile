@@ -20,7 +20,10 @@ container: "docker://debian:12-slim"
 
 
 scale = config["scale"]
-selection = pipeline.select(scale, config.get("panels", "all"), pipeline.host(config))
+also = config.get("also", "").split()
+selection = pipeline.select(
+    scale, config.get("panels", "all"), pipeline.host(config), also
+)
 plan = selection.plan
 jobs.write(ROOT, [*plan.traces.values(), *plan.runs.values()])
 

@@ -53,8 +53,8 @@ rule write_trace:
 # A run's name is the hash of all that it depends on. Its result lies under that
 # name in results/raw, outside of Snakemake's care, so that a finished run is
 # never removed or repeated, whatever is newer than it; what Snakemake sees is a
-# mark. A run takes all cores, so that nothing is measured beside anything else;
-# the priority keeps the planned order, in which the repetitions of compared
+# mark. A run takes all cores, so that nothing is measured beside anything else,
+# unless its time is simulated; the priority keeps the planned order, in which the repetitions of compared
 # engines interleave.
 rule run:
     input:
@@ -67,9 +67,9 @@ rule run:
     log:
         "build/logs/run_{run}.log",
     priority: lambda w: pipeline.priority(plan, w.run)
-    threads: workflow.cores
+    threads: lambda w: 1 if plan.run(w.run).simulated else workflow.cores
     resources:
-        measuring=1,
+        measuring=lambda w: 0 if plan.run(w.run).simulated else 1,
     params:
         raw=pipeline.RAW,
     shell:

@@ -137,6 +137,14 @@ def _torture(words: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
+def _calibrate(words: argparse.Namespace) -> int:
+    from recompact import calibrate
+
+    _must_be_here(words.engine)
+    calibrate.calibrate(ROOT, words.engine)
+    return 0
+
+
 def _check(words: argparse.Namespace) -> None:
     """Look up what the words name in our files, before anything is made for it."""
     if words.command in SCALES and words.panels != "all":
@@ -145,7 +153,7 @@ def _check(words: argparse.Namespace) -> None:
         from recompact import checks
 
         checks.chosen(ROOT, words.checks)
-    if words.command == "torture" and words.engine:
+    if words.command in ("torture", "calibrate") and words.engine:
         pipeline.tree_of(words.engine)
 
 
@@ -197,6 +205,8 @@ def main(arguments: list[str] | None = None) -> int:
                 return evaluate.verify()
             case "patches":
                 return _patches(words.act, words.folder)
+            case "calibrate":
+                return _calibrate(words)
             case "torture":
                 return _torture(words)
             case scale:

@@ -17,6 +17,7 @@ from recompact.experiments import Declarations
 
 PYTHON_SOURCES = ("analysis", "docker", "ansible", "profiles")
 TESTS = "build/tests"
+SIMULATOR = "workloads/simulator"
 LOCK = "requirements.lock"
 TIMED = "timed"  # upstream_tests.cmake's label
 CTEST = ("ctest", "--output-on-failure", "--parallel", str(os.cpu_count() or 1))
@@ -63,7 +64,7 @@ def _cannot_run(reason: str) -> bool:
 
 
 def _cpp_sources(root: Path) -> list[str]:
-    folders = (root / "engines", root / "workloads/driver", root / "workloads/simulator")
+    folders = (root / "engines", root / "workloads/driver", root / SIMULATOR)
     files = (path for folder in folders for path in folder.rglob("*.[hc]*"))
     return sorted(str(path.relative_to(root)) for path in files if path.suffix in (".h", ".cc"))
 
@@ -82,6 +83,22 @@ def _engine_tests(root: Path, engine: str, first: bool) -> bool:
     return _command(
         root, "cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1)
     ) and _command(folder, *CTEST, "-LE", TIMED, env=_scratch(folder))
+
+
+def _sanitized_simulator(root: Path) -> bool:
+    """Run the simulator's tests under each sanitizer; they need no engine."""
+    engine = next(iter(Declarations(root).engines))
+    tree = upstream.tree_for_tests(root, Declarations(root).engines[engine].tree)
+    programs = [path.stem for path in (root / SIMULATOR).glob("*_test.cc")]
+    passed = True
+    for sanitizer in torture.SANITIZERS:
+        folder = root / TESTS / f"simulator-{sanitizer}"
+        settings = ["-DRECOMPACT_BUILD_TESTS=ON", "-DRECOMPACT_ALL_TESTS=ON"]
+        settings += torture.sanitizer_settings(sanitizer)
+        build.configure(root, engine, tree, folder, *settings)
+        build.compile_targets(folder, *programs)
+        passed &= _command(folder, *CTEST, "--no-tests=error", "--tests-regex", "^simulator")
+    return passed
 
 
 def _timed_tests(root: Path, engines: Iterable[str]) -> bool:
@@ -157,6 +174,7 @@ def all_checks(root: Path) -> list[Check]:
         if entry.tree == "patched":  # the other has no code of ours
             checks.append(Check(f"sanitizers {engine}", partial(torture.sanitized, root, engine)))
             with_upstream_tests.append(engine)
+    checks.append(Check("sanitizers simulator", partial(_sanitized_simulator, root)))
     checks.append(Check("timed tests", partial(_timed_tests, root, with_upstream_tests)))
     checks.append(Check("foreign databases", partial(torture.foreign_databases, root)))
     for name, file in MACHINES.items():

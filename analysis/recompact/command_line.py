@@ -83,6 +83,7 @@ def _commands() -> dict[str, argparse.ArgumentParser]:
     torture.add_argument("--seed", type=int, default=1)
     torture.add_argument("--minutes", type=float, default=0)
     torture.add_argument("--bugs", action="store_true", help="plant bugs and see them caught")
+    command("calibrate").add_argument("--engine", required=True, help="of engines.yaml")
     patches = command("patches")
     patches.add_argument("act", type=_one_of(("checkout", "export")))
     patches.add_argument("folder", type=_path)

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from recompact import ROOT
 from recompact.declarations import Declaration, DeclarationError, load
+from recompact.hosts import HOSTS, REAL, Host, load_hosts
 
 Scalar = bool | int | float | str
 # What every engine knows, whichever family it is of.
@@ -321,6 +322,7 @@ class Experiment(Declaration):
     paper: str
     engines: tuple[str, ...] = Field(min_length=1)
     thin_engines: tuple[str, ...] = ()  # those of a thin sweep; all unless said
+    host: str = REAL
     device: str
     any_disk: bool = False  # of a host with a real disk, whatever its kind
     direct_io: bool = True  # of engines that have it
@@ -543,6 +545,10 @@ class Declarations:
         return load(self.root / "workloads/devices.yaml", _Devices).devices
 
     @cached_property
+    def hosts(self) -> dict[str, Host]:
+        return load_hosts(self.root)
+
+    @cached_property
     def scales(self) -> dict[ScaleName, Scale]:
         return load(self.root / "workloads/scales.yaml", _Scales).scales
 
@@ -575,6 +581,8 @@ class Declarations:
                 for engine in getattr(experiment, key):
                     self._check(name, key, engine, own, "its engines")
             self._check(name, "device", experiment.device, self.devices, "workloads/devices.yaml")
+            if experiment.host != REAL:
+                self._check(name, "host", experiment.host, self.hosts, HOSTS)
             for scale_name, scale in self.scales.items():
                 if experiment.size not in scale.factor:
                     raise DeclarationError(

@@ -75,6 +75,11 @@ class Run:
     calibration: Calibration | None = None
 
     @property
+    def simulated(self) -> bool:
+        """Whether its time is simulated, and so the same beside whatever else runs."""
+        return "host" in self.spec
+
+    @property
     def runtime(self) -> str:
         """What runs the driver, see `recompact.runtimes`."""
         return str(self.spec.get("runtime", NATIVE))

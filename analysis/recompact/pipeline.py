@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -76,7 +76,7 @@ def declarations() -> Declarations:
     return Declarations(ROOT)
 
 
-def select(scale: str, panels: str, host: Host = EMULATED) -> Selection:
+def select(scale: str, panels: str, host: Host = EMULATED, also: Collection[str] = ()) -> Selection:
     """Choose figures and plan their runs.
 
     Parameters
@@ -87,6 +87,8 @@ def select(scale: str, panels: str, host: Host = EMULATED) -> Selection:
         Figure ids separated by commas, or "all".
     host : Host, optional
         How runs are carried out: natively and on emulated devices by default.
+    also : collection of str, optional
+        Experiments whose runs are wanted though no chosen figure is drawn from them.
 
     Raises
     ------
@@ -106,7 +108,7 @@ def select(scale: str, panels: str, host: Host = EMULATED) -> Selection:
     wanted = figures.figures if panels == "all" else figures.chosen(panels.split(","))
     used = {name for figure in wanted for name in figure.experiments}
     # The noise floor is needed for every verdict.
-    used.update(NOISE_EXPERIMENTS)
+    used.update(NOISE_EXPERIMENTS, also)
     experiments = [name for name in declared.experiments if name in used]
     absent = unavailable(declared) if host.runtime == NATIVE else {}
     plan = make(declared, scale, experiments, absent, host)

@@ -33,9 +33,10 @@ from recompact.experiments import (
     Stream,
     Workload,
 )
+from recompact.hosts import CALIBRATIONS, REAL, calibration_path, load_calibration, specification
 from recompact.jobs import NATIVE, Calibration, Run, Trace
 
-REAL = "path"  # the device of a run on a real disk
+REAL_DISK = "path"  # the device of a run on a real disk
 SEED = 20190408  # any number; every trace and value derives from it
 SHORTEST_TIMELINE_INTERVAL_MS = 10
 # Class and distribution in the trace writer; what is not here is YCSB's own.
@@ -92,8 +93,10 @@ class Sources:
 
     @property
     def driver(self) -> str:
-        """Hash the driver and device model."""
-        return hash_files(self.root / "workloads/driver", ("*.h", "*.cc", "CMakeLists.txt"))
+        """Hash the driver, the device model and the simulator."""
+        kinds = ("*.h", "*.cc", "CMakeLists.txt")
+        patterns = [f"{part}/{kind}" for part in ("driver", "simulator") for kind in kinds]
+        return hash_files(self.root / "workloads", tuple(patterns))
 
     @property
     def ycsb(self) -> str:
@@ -307,6 +310,10 @@ class _Planner:
         built = self.declarations.engine_of(engine)
         if built in self.unavailable:
             return self.unavailable[built]
+        if experiment.host != REAL:
+            path = calibration_path(self.declarations.root, built)
+            if not path.exists():
+                return f"no {path.name} in {CALIBRATIONS}: ./repro calibrate --engine {built}"
         options = self._options(experiment, engine, point, self._divisor(experiment, point))
         for name, least in self.declarations.engines[built].least.items():
             if int(options[name]) < least:
@@ -330,7 +337,7 @@ class _Planner:
         """Give the device of a run: the experiment's own, or the real disk in its place."""
         name = experiment.device
         if self.host.disk is not None and self.declarations.devices[name].kind != "memory":
-            return {"id": self.host.disk} | self.declarations.devices[REAL].parameters
+            return {"id": self.host.disk} | self.declarations.devices[REAL_DISK].parameters
         device = {"id": name} | self.declarations.devices[name].parameters
         if experiment.page_cache_bytes is not None:
             divisor = self._divisor(experiment, point)
@@ -401,6 +408,10 @@ class _Planner:
             base["engine"]["direct_io"] = True
         if experiment.processors is not None:
             base["processors"] = experiment.processors
+        if experiment.host != REAL:
+            declared = self.declarations.hosts[experiment.host]
+            calibration = load_calibration(self.declarations.root, built)
+            base["host"] = specification(experiment.host, declared, calibration)
         if self.host.runtime != NATIVE:
             base["runtime"] = self.host.runtime
         prepared = self._prepared(experiment, base, point, repetition)
@@ -427,8 +438,8 @@ class _Planner:
             spec["copy"] = point["copy"]
         if profile:
             spec["profile"] = True
-        calibration = self.calibrations.get(experiment.device)
-        return self._register(spec, traces, prepared.id if prepared else None, calibration)
+        speed = self.calibrations.get(experiment.device)
+        return self._register(spec, traces, prepared.id if prepared else None, speed)
 
     def _recent_keys(self, traces: tuple[str, ...]) -> dict[str, int] | None:
         """Give the keys whose updates a recent read counts; nothing if it counts all."""

@@ -187,12 +187,20 @@ class PhaseSpecification(StreamSpecification):
     beside: list[StreamSpecification] = []
 
 
+class SimulatedHost(_Record):
+    """What a run was told of a simulated host."""
+
+    id: str
+    processors: int
+
+
 class RunSpecification(BaseModel):
     """Specification of a run, as the driver copied it; all keys are kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     engine: EngineSpecification
+    host: SimulatedHost | None = None
     device: dict[str, Any]
     runtime: str = NATIVE
     scale_factor: float
@@ -825,6 +833,11 @@ def host_label(host: Mapping[str, Any], disk: str = "", runtime: str = NATIVE) -
     return ", ".join(parts)
 
 
+def simulated_host_label(host: SimulatedHost) -> str:
+    """Describe a simulated host, which is the same whatever machine simulates it."""
+    return f"simulated {host.id}, {host.processors} processors"
+
+
 def noise_table(experiments: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Tell how far identical runs differ, per metric (see `NoiseFloor`).
 
@@ -870,7 +883,11 @@ def specifications_table(records: Mapping[str, RunRecord]) -> pd.DataFrame:
     for run, record in records.items():
         spec = record.spec.model_dump()
         disk = spec["device"]["id"] if spec["device"]["kind"] == "path" else ""
-        host = host_label(record.host, disk, record.spec.runtime)
+        host = (
+            host_label(record.host, disk, record.spec.runtime)
+            if record.spec.host is None
+            else simulated_host_label(record.spec.host)
+        )
         rows.append(
             (
                 *(run, record.spec.engine.id, host, record.started),

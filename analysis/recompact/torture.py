@@ -132,6 +132,12 @@ class Outcome:
     figures: Counter[str]
 
 
+def sanitizer_settings(sanitizer: str) -> list[str]:
+    """Give CMake's settings for a build under a sanitizer."""
+    flags = SANITIZERS[sanitizer]
+    return [f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_EXE_LINKER_FLAGS={flags}"]
+
+
 def build_bench(
     root: Path, engine: str, folder: Path, tree: Path | None = None, sanitizer: str | None = None
 ) -> Path:
@@ -154,8 +160,7 @@ def build_bench(
     tree = tree or upstream.tree_for_tests(root, Declarations(root).engines[engine].tree)
     settings = ["-DCMAKE_BUILD_TYPE=Checked"]
     if sanitizer is not None:
-        flags = SANITIZERS[sanitizer]
-        settings += [f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_EXE_LINKER_FLAGS={flags}"]
+        settings += sanitizer_settings(sanitizer)
     build.configure(root, engine, tree, folder, *settings, project=FOLDER)
     build.compile_targets(folder, "torture")
     return folder / "torture"

@@ -236,7 +236,7 @@ class Campaign:
             self._add("ldc_profile", {}, engine, "pcie_ssd", phases, 1, profile=True)
         for matrix in (
             *(self._pcp_matrix, self._dlsm_matrix, self._qacp_matrix, self._ycsb_matrix),
-            self._queue_matrix,
+            *(self._queue_matrix, self._time_matrix),
         ):
             for repetition in range(1, self.repetitions + 1):
                 for row in matrix():
@@ -445,6 +445,18 @@ class Campaign:
                 load = self._ldc_phase("load", size * 1024, 1, 10, engine)
                 run = self._ldc_phase("run", 2**20, 0.5, 10, engine)
                 yield name, {"live_mib": size}, engine, "memory", [load, run]
+
+    def _time_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
+        """Yield the same in real and in simulated time, RocksDB left to the peers."""
+        for name, size in itertools.product(("time_memory", "time_memory_here"), (100, 1024, 4096)):
+            for engine in declarations().experiments[name].engines:
+                if engine in ROCKSDB:
+                    continue
+                load = self._ldc_phase("load", 2**27 // size, 1, 10, engine)
+                phases = [load, self._settle(load)]
+                for phase, writes in (("wo", 1), ("rh", 0.3), ("ro", 0), ("wh", 0.7)):
+                    phases.append(self._ldc_phase(phase, 2**27 // size, writes, 10, engine))
+                yield name, {"value_bytes": size}, engine, "memory", phases
 
     def _qacp_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield RocksDB's experiments."""

@@ -185,6 +185,7 @@ def test_no_second_of_measuring_is_counted_twice(measured: Path, tmp_path: Path)
     runs = pd.read_csv(folder / "runs.csv")
     lasted = runs[runs.metric == "duration_s"]
     names = ["load", "warmup", "run", "again", "write", "read", "ranges"]
+    names += ["wo", "wh", "rh", "ro"]
     names += ["before", "compact", "after", "settle", "pause", "scan", *"abcdef"]
     of_phases = lasted[lasted.phase.isin(names)]
     twice = {"load+settle", "run+settle", "warmup.writer", "run.writer", "run.reader"}

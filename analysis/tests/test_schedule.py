@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from recompact import ROOT, pipeline, schedule
+from recompact import ROOT, calibrate, pipeline, schedule
 from recompact.claims.declarations import load_claims
 from recompact.schedule import Durations, ScheduleError
 
@@ -38,7 +38,8 @@ def _names(found: schedule.Schedule, host: str) -> set[str]:
 
 def test_one_emulated_host_measures_everything() -> None:
     found = _schedule({"emulated": ["a"]})
-    plan = pipeline.select("smoke", "all").plan
+    # With what no figure is drawn from.
+    plan = pipeline.select("smoke", "all", also=calibrate.EXPERIMENTS).plan
     assert _names(found, "a") == {point["experiment"] for point in plan.points}
     assert found.left_out == []
 

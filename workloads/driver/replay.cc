@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "driver/start_thread.h"
+#include "simulator/work.h"
 
 namespace recompact {
 
@@ -122,6 +123,7 @@ class Replay::Client {
 };
 
 void Replay::Client::Run() {
+  SetRoleOfThisThread(Role::kClient);
   TraceCursor cursor(range_.trace, range_.first, range_.count);
   const TraceRecord* record = nullptr;
   for (position_ = 0; (record = cursor.Next()) != nullptr; position_++) {
@@ -207,6 +209,8 @@ Status Replay::Client::Write(const TraceRecord& record) {
                                versions->Version(record.key_number) + 1,
                                record.length, value_.data());
   }
+  Count(Work::kPut);
+  Count(Work::kValueByte, is_delete ? 0 : record.length);
   WaitForTurn();
   // Counted before it is issued: another client may see it first.
   versions->BeginWrite(record.key_number, is_delete);
@@ -241,7 +245,9 @@ Status Replay::Client::Read(const TraceRecord& record) {
       replay_->store_->Get({key_, kKeyBytes}, &value_, &found);
   End(record.operation);
   if (!status.ok()) return status;
+  Count(Work::kGet);
   if (found) {
+    Count(Work::kValueByte, value_.size());
     progress_->AddFound(kKeyBytes + value_.size());
   } else {
     progress_->AddNotFound();
@@ -287,6 +293,9 @@ Status Replay::Client::Scan(const TraceRecord& record) {
       replay_->store_->Scan({key_, kKeyBytes}, record.length, &scanned_);
   End(record.operation);
   if (!status.ok()) return status;
+  Count(Work::kScan);
+  Count(Work::kScannedRecord, scanned_.size());
+  Count(Work::kValueByte, scanned_.bytes());
   progress_->AddScanned(scanned_.size(), scanned_.bytes());
   return replay_->value_checks_ ? CheckScan(record, key_is_present) : status;
 }

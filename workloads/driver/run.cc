@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "driver/run_directory.h"
+#include "driver/start_thread.h"
 #include "driver/store_leveldb.h"
 
 namespace recompact {
@@ -44,20 +45,24 @@ struct Run::Range {
   uint64_t count = 0;   // Operations that are measured
 };
 
-Run::Run(const RunSpec& spec, std::string output_directory,
-         std::string data_directory)
+Run::Run(const RunSpec& spec, const std::string& output_directory,
+         const std::string& data_directory)
     : spec_(spec),
-      output_directory_(std::move(output_directory)),
-      database_(std::move(data_directory)),
+      output_directory_(std::filesystem::absolute(output_directory)),
+      database_(std::filesystem::absolute(data_directory)),
+      engines_name_(spec.host ? "." : database_),
       event_log_path_(output_directory_ + "/events.jsonl"),
       values_(spec.compressibility),
-      spread_env_(leveldb::Env::Default(), database_, spec.device.mounts) {}
+      spread_env_(leveldb::Env::Default(), engines_name_, spec.device.mounts) {}
 
 Status Run::Execute() {
+  SetRoleOfThisThread(Role::kOwn);
+  result_.started = IsoTime();
   Status status = OpenTraces();
   if (!status.ok()) return status;
   status = PrepareOutputDirectory(output_directory_, spec_.run);
   if (status.ok()) status = PrepareDatabaseDirectory(database_);
+  if (status.ok() && spec_.host) status = BeginSimulation();
   if (!status.ok()) return status;
   status = Perform();
   timeline_.reset();
@@ -71,9 +76,20 @@ Status Run::Execute() {
   return status;
 }
 
+Status Run::BeginSimulation() {
+  std::error_code error;
+  std::filesystem::current_path(database_, error);
+  if (error) {
+    return Status::Failed(database_, error.message(),
+                          "give --data-dir a directory of your own");
+  }
+  // It lasts as long as the process: threads of libraries may end with that.
+  simulation_ = new Simulation(*spec_.host);
+  return Status::OK();
+}
+
 Status Run::Perform() {
   const int64_t start_ns = NowNs();
-  result_.started = IsoTime();
   result_.file_system = FileSystemName(database_);
   Status status = spread_env_.MakeDirectories(spec_.path + ": device.mounts");
   if (status.ok()) status = CheckForRoom();
@@ -88,6 +104,9 @@ Status Run::Perform() {
   // What is still owed counts, and its time interests nobody.
   env_->StopWaiting();
   WaitIdle();
+  if (simulation_ != nullptr) {
+    result_.schedule = {simulation_->schedule_hash(), simulation_->switches()};
+  }
   result_.counters = Difference(counters_at_open_, counters_->Take());
   // The engine ends its event log; the record, which says that all is there,
   // comes after it.
@@ -245,7 +264,7 @@ Status Run::PrepareDatabase() {
   std::error_code ignored;  // The copy finds it too
   for (const auto& entry : std::filesystem::directory_iterator(from, ignored)) {
     const leveldb::Status s = spread_env_.MakePlace(
-        database_ + "/" + entry.path().filename().string());
+        engines_name_ + "/" + entry.path().filename().string());
     if (!s.ok()) {
       return Status::Failed(database_, s.ToString(),
                             "make the directories of device.mounts usable");
@@ -267,7 +286,7 @@ Status Run::OpenStore() {
   }
   progress_ = std::make_unique<Progress>(clients);
   env_ = std::make_unique<DeviceEnv>(&spread_env_, spec_.device,
-                                     spec_.scale_factor, database_,
+                                     spec_.scale_factor, engines_name_,
                                      Clock::Monotonic(), spec_.direct_io);
   // Of the counters only those of the process began before.
   counters_at_open_ = {
@@ -275,7 +294,7 @@ Status Run::OpenStore() {
   // What the engine opens with the database was open long before the run.
   env_->SetReadsTakeTime(false);
   Status status =
-      OpenLevelDbStore(database_, spec_.engine_options, event_log_path_,
+      OpenLevelDbStore(engines_name_, spec_.engine_options, event_log_path_,
                        spec_.path, env_.get(), &store_);
   env_->SetReadsTakeTime(true);
   if (!status.ok()) return status;
@@ -292,6 +311,7 @@ void Run::WaitIdle() {
 
 Status Run::BeginMeasuring(const Phase& phase) {
   counters_at_begin_ = counters_->Take();
+  work_at_begin_ = WorkSoFar();
   totals_at_begin_ = progress_->Sum();
   if (phase.kind == Phase::Kind::kReopen) {
     counters_->BeforeReopen();
@@ -307,6 +327,10 @@ void Run::EndMeasuring(PhaseResult* result) {
   result->duration_s = (NowNs() - begin_ns_) * 1e-9;
   if (result->phase->kind != Phase::Kind::kReopen) timeline_->Stop();
   result->counters = Difference(counters_at_begin_, counters_->Take());
+  const std::array<RoleWork, kRoles> work = WorkSoFar();
+  for (int i = 0; i < kRoles; i++) {
+    result->work[i] = Difference(work_at_begin_[i], work[i]);
+  }
   result->totals = Difference(totals_at_begin_, progress_->Sum());
   result->end = ReadEngineStateOrTables(store_.get());
 }
@@ -329,15 +353,30 @@ Status Run::RunPhase(const Phase& phase, PhaseResult* result) {
       std::this_thread::sleep_for(std::chrono::duration<double>(phase.seconds));
       break;
     case Phase::Kind::kCompactRange:
-      store_->CompactAll();
+      status = AsClient([this] { store_->CompactAll(); });
       break;
     case Phase::Kind::kReopen:
-      status = store_->Reopen();
-      if (!status.ok()) return status;
+      Status reopened;
+      status = AsClient([&] { reopened = store_->Reopen(); });
+      if (status.ok()) status = reopened;
       break;
   }
+  if (!status.ok()) return status;
   EndMeasuring(result);
   return store_->Health();
+}
+
+Status Run::AsClient(const std::function<void()>& function) {
+  std::thread client;
+  const Status status = StartThread(
+      "the client",
+      [&] {
+        SetRoleOfThisThread(Role::kClient);
+        function();
+      },
+      &client);
+  if (status.ok()) client.join();
+  return status;
 }
 
 Status Run::ReplayPhase(const Phase& phase, PhaseResult* result) {

@@ -1,6 +1,8 @@
 #ifndef RECOMPACT_WORKLOADS_DRIVER_RUN_H_
 #define RECOMPACT_WORKLOADS_DRIVER_RUN_H_
 
+#include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +21,8 @@
 #include "driver/store.h"
 #include "driver/timeline.h"
 #include "driver/trace_reader.h"
+#include "simulator/simulation.h"
+#include "simulator/work.h"
 
 namespace recompact {
 
@@ -27,8 +31,8 @@ namespace recompact {
 class Run {
  public:
   // "spec" must outlive the run.
-  Run(const RunSpec& spec, std::string output_directory,
-      std::string data_directory);
+  Run(const RunSpec& spec, const std::string& output_directory,
+      const std::string& data_directory);
 
   // Removes the data directory at the end, unless the specification keeps the
   // database and the run succeeds.
@@ -37,6 +41,7 @@ class Run {
  private:
   struct Range;
 
+  Status BeginSimulation();
   Status Perform();
   Status OpenTraces();
   Status OpenTrace(const std::string& path);
@@ -52,6 +57,8 @@ class Run {
 
   Status RunPhase(const Phase& phase, PhaseResult* result);
   Status ReplayPhase(const Phase& phase, PhaseResult* result);
+  // What a phase asks of the store is a client's work.
+  Status AsClient(const std::function<void()>& function);
   void WaitIdle();
   // Begins and ends the part of a phase that is measured.
   Status BeginMeasuring(const Phase& phase);
@@ -65,6 +72,9 @@ class Run {
   const RunSpec& spec_;
   const std::string output_directory_;
   const std::string database_;
+  // What the engine calls it.  On a simulated host it is the same wherever the
+  // database lies: names are hashed, compared and copied, which is work.
+  const std::string engines_name_;
   const std::string event_log_path_;
   const ValueGenerator values_;
 
@@ -77,10 +87,12 @@ class Run {
   std::unique_ptr<CounterSource> counters_;
   std::unique_ptr<Timeline> timeline_;
 
+  Simulation* simulation_ = nullptr;  // Of a simulated host
   Counters counters_at_open_;
   int64_t begin_ns_ = 0;
   Counters counters_at_begin_;
   Totals totals_at_begin_;
+  std::array<RoleWork, kRoles> work_at_begin_;
   RunResult result_;
 };
 

@@ -1,9 +1,11 @@
 #include "driver/run_record.h"
 
+#include <snappy.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -62,6 +64,13 @@ Json ToJson(const StreamResult& result, double duration_s) {
   return json;
 }
 
+Json ToJson(const RoleWork& work) {
+  Json json;
+  for (int i = 0; i < kWorkKinds; i++) json[kWorkNames[i]] = work.counts[i];
+  json["processor_ns"] = work.processor_ns;
+  return json;
+}
+
 Json ToJson(const PhaseResult& result) {
   Json json = {{"name", result.phase->name}, {"kind", result.phase->kind_name}};
   if (result.streams.empty()) {
@@ -79,6 +88,9 @@ Json ToJson(const PhaseResult& result) {
                       {"found", result.totals.found},
                       {"not_found", result.totals.not_found},
                       {"scanned_records", result.totals.scanned_records}};
+  for (int i = 0; i < kRoles; i++) {
+    json["work"][kRoleNames[i]] = ToJson(result.work[i]);
+  }
   for (size_t i = 1; i < result.streams.size(); i++) {
     Json beside = {{"name", result.streams[i].stream->name}};
     beside.update(ToJson(result.streams[i], result.duration_s));
@@ -151,6 +163,11 @@ std::string Percent(double share) {
   return text;
 }
 
+std::string SnappyVersion() {
+  return std::to_string(SNAPPY_MAJOR) + "." + std::to_string(SNAPPY_MINOR) +
+         "." + std::to_string(SNAPPY_PATCHLEVEL);
+}
+
 }  // namespace
 
 std::vector<std::string> SuspectReasons(const RunResult& result) {
@@ -200,6 +217,7 @@ Json BuildRecord() {
            {{"build",
              {{"compiler", RECOMPACT_COMPILER},
               {"flags", kBuildFlags},
+              {"libraries", {{"snappy", SnappyVersion()}}},
               {"tree_hash", kTreeHash}}}}},
           {"driver", {{"source_hash", kDriverHash}}}};
 }
@@ -211,6 +229,12 @@ Json RunRecord(const RunSpec& spec, const RunResult& result) {
                  {"host", Host(result)},
                  {"started", result.started},
                  {"wall_s", result.wall_s}};
+  if (result.schedule) {
+    char hash[17];
+    std::snprintf(hash, sizeof(hash), "%016" PRIx64, result.schedule->hash);
+    record["schedule"] = {{"hash", hash},
+                          {"switches", result.schedule->switches}};
+  }
   record["engine"]["id"] = spec.engine_id;
   record.merge_patch(BuildRecord());
   record["phases"] = Json::array();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "driver/progress.h"
 #include "driver/run_spec.h"
 #include "driver/trace_reader.h"
+#include "simulator/work.h"
 
 namespace recompact {
 
@@ -32,6 +34,7 @@ struct PhaseResult {
   Counters counters;                  // Over the phase
   EngineState end;                    // At its end
   Totals totals;                      // Over the phase
+  std::array<RoleWork, kRoles> work;  // Over the phase
 };
 
 // What lay on one of device.mounts at the end.
@@ -40,7 +43,14 @@ struct MountResult {
   uint64_t table_bytes = 0;
 };
 
+// Which way the threads of a simulated host went.
+struct ScheduleResult {
+  uint64_t hash = 0;
+  uint64_t switches = 0;
+};
+
 struct RunResult {
+  std::optional<ScheduleResult> schedule;
   std::string started;  // ISO 8601
   double wall_s = 0;
   std::string file_system;

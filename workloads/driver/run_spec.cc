@@ -1,6 +1,7 @@
 #include "driver/run_spec.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -185,6 +186,51 @@ Status ReadDevice(const Json& value, const std::string& where,
   if (object.Has("mounts")) ReadMounts(&object, device);
   object.Ignore("title");
   object.Ignore("source");
+  return object.Finish();
+}
+
+SimTime ToSimTime(double ns) {
+  return static_cast<SimTime>(std::llround(ns * kPicosPerNano));
+}
+
+// The cost of each kind of work, in nanoseconds.
+Status ReadCosts(const Json& value, const std::string& where,
+                 std::array<SimTime, kWorkKinds>* costs) {
+  JsonObject object(value, where);
+  for (int i = 0; i < kWorkKinds; i++) {
+    double ns = 0;
+    object.TakeNotNegative(kWorkNames[i], &ns);
+    (*costs)[i] = ToSimTime(ns);
+  }
+  return object.Finish();
+}
+
+Status ReadHost(const Json& value, const std::string& where,
+                Simulation::Host* host) {
+  JsonObject object(value, where);
+  object.Ignore("id");
+  object.Ignore("calibration");
+  double slice_us = 0, granularity_us = 0, switch_ns = 0, wake_ns = 0;
+  object.Take("processors", 1, &host->processors.count);
+  object.TakePositive("slice_us", &slice_us);
+  object.TakeNotNegative("wake_up_granularity_us", &granularity_us);
+  object.TakeNotNegative("switch_ns", &switch_ns);
+  object.TakeNotNegative("wake_ns", &wake_ns);
+  host->processors.slice = ToSimTime(slice_us * 1e3);
+  host->processors.wake_up_granularity = ToSimTime(granularity_us * 1e3);
+  host->processors.switch_cost = ToSimTime(switch_ns);
+  host->processors.wake_cost = ToSimTime(wake_ns);
+  if (const Json* const costs = object.Take("costs_ns")) {
+    JsonObject roles(*costs, object.Where("costs_ns"));
+    for (const Role role : {Role::kClient, Role::kBackground}) {
+      const int i = static_cast<int>(role);
+      const Json* const of_role = roles.Take(kRoleNames[i]);
+      if (of_role == nullptr) continue;
+      roles.Fail(
+          ReadCosts(*of_role, roles.Where(kRoleNames[i]), &host->costs[i]));
+    }
+    object.Fail(roles.Finish());
+  }
   return object.Finish();
 }
 
@@ -374,6 +420,10 @@ Status ReadDocument(RunSpec* spec) {
   if (spec->run.size() != 16 ||
       spec->run.find_first_not_of("0123456789abcdef") != std::string::npos) {
     object.Fail("run", "must be 16 hexadecimal digits");
+  }
+  if (object.Has("host")) {
+    object.Fail(ReadHost(*object.Take("host"), object.Where("host"),
+                         &spec->host.emplace()));
   }
   if (const Json* const engine = object.Take("engine")) {
     object.Fail(ReadEngine(*engine, object.Where("engine"), spec));

@@ -12,6 +12,7 @@
 #include "driver/key_versions.h"
 #include "driver/status.h"
 #include "nlohmann/json.hpp"
+#include "simulator/simulation.h"
 
 namespace recompact {
 
@@ -54,6 +55,7 @@ struct RunSpec {
   nlohmann::ordered_json document;
 
   std::string run;
+  std::optional<Simulation::Host> host;  // Absent: the real one
   std::string engine_id;
   std::map<std::string, std::string> engine_options;
   bool direct_io = false;   // Tables go past the host, see DeviceEnv

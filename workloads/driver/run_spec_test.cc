@@ -70,6 +70,57 @@ class RunSpecTest : public ::testing::Test {
   RunSpec spec_;
 };
 
+// A simulated host on which every work costs something.
+Json SimulatedHost() {
+  Json costs;
+  for (int i = 0; i < kWorkKinds; i++) costs[kWorkNames[i]] = i + 0.5;
+  return {{"id", "here"},
+          {"processors", 12},
+          {"slice_us", 3000},
+          {"wake_up_granularity_us", 1000.5},
+          {"switch_ns", 1500},
+          {"wake_ns", 2000},
+          {"calibration", "any"},
+          {"costs_ns", {{"client", costs}, {"background", costs}}}};
+}
+
+TEST_F(RunSpecTest, ReadsASimulatedHost) {
+  Json document = Json::parse(kSpec);
+  document["host"] = SimulatedHost();
+  const Status status = Read(document.dump());
+  ASSERT_TRUE(status.ok()) << status.message();
+  ASSERT_TRUE(spec_.host);
+  EXPECT_EQ(spec_.host->processors.count, 12);
+  EXPECT_EQ(spec_.host->processors.slice, 3'000'000'000);
+  EXPECT_EQ(spec_.host->processors.wake_up_granularity, 1'000'500'000);
+  EXPECT_EQ(spec_.host->processors.switch_cost, 1'500'000);
+  EXPECT_EQ(spec_.host->processors.wake_cost, 2'000'000);
+  for (const Role role : {Role::kClient, Role::kBackground}) {
+    for (int i = 0; i < kWorkKinds; i++) {
+      EXPECT_EQ(spec_.host->costs[static_cast<int>(role)][i], i * 1000 + 500);
+    }
+  }
+  EXPECT_EQ(spec_.host->costs[static_cast<int>(Role::kOwn)],
+            (std::array<SimTime, kWorkKinds>{}));
+}
+
+TEST_F(RunSpecTest, NamesWhatIsWrongWithASimulatedHost) {
+  Json host = SimulatedHost();
+  host["processors"] = 0;
+  ExpectRefused("/host", host, "host.processors: must be at least 1");
+  host = SimulatedHost();
+  host["costs_ns"]["client"]["guesses"] = 1;
+  ExpectRefused("/host", host,
+                "host.costs_ns.client.guesses: is not a known key here");
+  host = SimulatedHost();
+  host["costs_ns"]["background"].erase("compares");
+  ExpectRefused("/host", host, "host.costs_ns.background.compares: is missing");
+  host = SimulatedHost();
+  host["costs_ns"]["client"]["reads"] = -1;
+  ExpectRefused("/host", host,
+                "host.costs_ns.client.reads: must not be negative");
+}
+
 TEST_F(RunSpecTest, ReadsAllOfIt) {
   const Status status = Read(kSpec);
   ASSERT_TRUE(status.ok()) << status.message();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "driver/start_thread.h"
+#include "simulator/work.h"
 
 namespace recompact {
 
@@ -112,6 +113,7 @@ void Timeline::Stop() {
 }
 
 void Timeline::SampleUntilStopped(std::string phase, Sample first) {
+  SetRoleOfThisThread(Role::kOwn);
   const int64_t start_ns = first.time_ns;
   Sample earlier = std::move(first);
   bool stop = false;

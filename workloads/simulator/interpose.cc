@@ -1,20 +1,29 @@
 // The system's calls that make threads, let them wait and tell them the time,
-// under their own names: an executable that links this (with -rdynamic, for its
-// shared libraries) has every call of its code and of all libraries led here.
-// Threads of a Simulation get their answer from it, all others from the system.
+// and others whose work is counted, under their own names: an executable that
+// links this (with -rdynamic, for its shared libraries) has every call of its
+// code and of all libraries led here.  Threads of a Simulation get their answer
+// from it, all others from the system.
 //
 // Of locks the system's own state is kept: a simulated thread tries to take
 // one, and waits in simulated time where it cannot.
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <snappy.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -24,6 +33,8 @@ namespace recompact {
 namespace {
 
 constexpr int64_t kNsPerSecond = 1000 * 1000 * 1000;
+// Who spins gets on, whatever that costs.
+constexpr SimTime kSpin = kPicosPerNano;
 // A simulation begins at a date that all have in common.
 constexpr int64_t kBeginningSeconds = 1'700'000'000;
 
@@ -66,7 +77,11 @@ constexpr char kCondition[] = "GLIBC_2.17";
   System system_##name(&::name, #name, ##__VA_ARGS__)
 
 RECOMPACT_SYSTEM(pthread_create);
+RECOMPACT_SYSTEM(pthread_self);
 RECOMPACT_SYSTEM(pthread_join);
+RECOMPACT_SYSTEM(pthread_detach);
+RECOMPACT_SYSTEM(pthread_getcpuclockid);
+RECOMPACT_SYSTEM(pthread_getattr_np);
 RECOMPACT_SYSTEM(pthread_setname_np);
 RECOMPACT_SYSTEM(pthread_once);
 RECOMPACT_SYSTEM(pthread_mutex_lock);
@@ -91,6 +106,30 @@ RECOMPACT_SYSTEM(usleep);
 RECOMPACT_SYSTEM(sched_yield);
 RECOMPACT_SYSTEM(sched_getcpu);
 RECOMPACT_SYSTEM(sysconf);
+RECOMPACT_SYSTEM(read);
+RECOMPACT_SYSTEM(pread);
+RECOMPACT_SYSTEM(write);
+RECOMPACT_SYSTEM(pwrite);
+RECOMPACT_SYSTEM(close);
+RECOMPACT_SYSTEM(unlink);
+RECOMPACT_SYSTEM(rename);
+RECOMPACT_SYSTEM(fsync);
+RECOMPACT_SYSTEM(fdatasync);
+RECOMPACT_SYSTEM(readdir);
+RECOMPACT_SYSTEM(memcmp);
+RECOMPACT_SYSTEM(fopen);
+RECOMPACT_SYSTEM(fopen64);
+RECOMPACT_SYSTEM(getpid);
+RECOMPACT_SYSTEM(gettid);
+RECOMPACT_SYSTEM(gethostname);
+System system_compress(&snappy::RawCompress,
+                       "_ZN6snappy11RawCompressEPKcmPcPm");
+// RawUncompress() has another form, of a Source.
+System system_uncompress(
+    static_cast<bool (*)(const char*, size_t, char*)>(nullptr),
+    "_ZN6snappy13RawUncompressEPKcmPc");
+System system_random_value(static_cast<unsigned (*)(void*)>(nullptr),
+                           "_ZNSt13random_device9_M_getvalEv");
 System system_guard_acquire(static_cast<int (*)(int64_t*)>(nullptr),
                             "__cxa_guard_acquire");
 System system_guard_release(static_cast<void (*)(int64_t*)>(nullptr),
@@ -121,17 +160,38 @@ SimTime WhenShows(clockid_t clock, const timespec& time) {
 }
 
 int64_t LookNs(Simulation* simulation, clockid_t clock) {
-  simulation->Charge(simulation->host().clock_cost);
-  simulation->GiveWay();
+  simulation->Pass();
   return clock == CLOCK_THREAD_CPUTIME_ID
              ? simulation->Computed() / kPicosPerNano
              : BeginningNs(clock) + simulation->Now() / kPicosPerNano;
 }
 
+// After some work, of whose failure errno may tell.
+void Pass() {
+  Simulation* const simulation = Here();
+  if (simulation == nullptr) return;
+  const int error = errno;
+  simulation->Pass();
+  errno = error;
+}
+
+ssize_t Transferred(Work calls, Work bytes, ssize_t result) {
+  Count(calls);
+  if (result > 0) Count(bytes, result);
+  Pass();
+  return result;
+}
+
+int FileOperation(int result) {
+  Count(Work::kFileOperation);
+  Pass();
+  return result;
+}
+
 template <typename Lock, typename Try>
 int TakeLock(Simulation* simulation, Lock* lock, Try try_lock,
              const char* what) {
-  simulation->GiveWay();
+  simulation->Pass();
   int result;
   while ((result = try_lock(lock)) == EBUSY) simulation->WaitAt(lock, what);
   return result;
@@ -139,21 +199,22 @@ int TakeLock(Simulation* simulation, Lock* lock, Try try_lock,
 
 int WaitForCondition(Simulation* simulation, pthread_cond_t* condition,
                      pthread_mutex_t* mutex, SimTime deadline) {
-  ::pthread_mutex_unlock(mutex);
+  system_pthread_mutex_unlock(mutex);
+  simulation->WakeOne(mutex);
   const bool woken = simulation->WaitAt(condition, "a condition", deadline);
-  ::pthread_mutex_lock(mutex);
+  TakeLock(simulation, mutex, system_pthread_mutex_trylock, "a mutex");
   return woken ? 0 : ETIMEDOUT;
 }
 
 // A thread's last turn ends when the destructors of its thread_local objects
 // and of its other keys are done: this key's is called again in each round of
-// those, and acts in the last.
+// those, and acts in the last but one: the last is the thread sanitizer's.
 struct Start {
-  Simulation* simulation;
+  Simulation* simulation;  // nullptr: in real time
   Simulation::Thread* thread;
   void* (*function)(void*);
   void* argument;
-  int rounds = PTHREAD_DESTRUCTOR_ITERATIONS;
+  int rounds = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
 };
 pthread_key_t end_key;
 pthread_once_t end_key_once = PTHREAD_ONCE_INIT;
@@ -166,18 +227,47 @@ void EndRound(void* value) {
   }
   Simulation* const simulation = start->simulation;
   delete start;
-  simulation->EndThisThread();
+  EndWorkOfThisThread();
+  if (simulation != nullptr) simulation->EndThisThread();
 }
 
 void* RunThread(void* value) {
   Start* const start = static_cast<Start*>(value);
-  start->simulation->Begin(start->thread);
+  if (start->simulation != nullptr) start->simulation->Begin(start->thread);
+  BeginWorkOfThisThread();
   ::pthread_setspecific(end_key, start);
   return start->function(start->argument);
 }
 
-// Simulated threads that may be joined.
-std::unordered_map<pthread_t, Simulation::Thread*> threads;
+// Simulated threads have handles that are the same in every run: some take them
+// for random numbers.
+struct Handled {
+  Simulation::Thread* thread;
+  pthread_t system;
+};
+std::unordered_map<pthread_t, Handled> threads;  // That may be joined
+
+pthread_t HandleOf(const Simulation::Thread* thread) {
+  return Simulation::NumberOf(thread);
+}
+
+pthread_t SystemHandle(pthread_t thread) {
+  const Simulation::Thread* const self = Simulation::ThisThread();
+  if (self != nullptr && thread == HandleOf(self)) {
+    return system_pthread_self();
+  }
+  const auto found = threads.find(thread);
+  return found == threads.end() ? thread : found->second.system;
+}
+
+// Random numbers of the kernel, which a simulated host does not have.
+bool IsRandom(const char* path) {
+  return Here() != nullptr &&
+         (std::strncmp(path, "/proc/sys/kernel/random/", 24) == 0 ||
+          std::strcmp(path, "/dev/urandom") == 0 ||
+          std::strcmp(path, "/dev/random") == 0);
+}
+
 // What is being initialised once, by a simulated thread.
 std::unordered_set<const void*> initialising;
 
@@ -203,35 +293,56 @@ extern "C" {
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                    void* (*function)(void*), void* argument) {
+  Count(Work::kThreadStart);
   Simulation* const simulation = Here();
-  if (simulation == nullptr) {
-    return system_pthread_create(thread, attributes, function, argument);
-  }
   system_pthread_once(
       &end_key_once, +[] { ::pthread_key_create(&end_key, EndRound); });
   auto* const start =
-      new Start{simulation, simulation->NewThread(), function, argument};
+      new Start{simulation, simulation ? simulation->NewThread() : nullptr,
+                function, argument};
   const int error = system_pthread_create(thread, attributes, RunThread, start);
   if (error != 0) {
     delete start;
     return error;
   }
-  threads[*thread] = start->thread;
+  if (simulation == nullptr) return 0;
   simulation->Admit(start->thread);
+  const pthread_t handle = HandleOf(start->thread);
+  threads[handle] = {start->thread, *thread};
+  *thread = handle;
   simulation->GiveWay();
   return 0;
 }
 
+pthread_t pthread_self() {
+  const Simulation::Thread* const self = Simulation::ThisThread();
+  return self == nullptr ? system_pthread_self() : HandleOf(self);
+}
+
 int pthread_join(pthread_t thread, void** result) {
   Simulation* const simulation = Here();
-  if (simulation != nullptr) {
-    const auto joined = threads.find(thread);
-    if (joined != threads.end()) {
-      simulation->WaitForEnd(joined->second);
-      threads.erase(joined);
-    }
+  const auto joined = threads.find(thread);
+  if (simulation == nullptr || joined == threads.end()) {
+    return system_pthread_join(thread, result);
   }
-  return system_pthread_join(thread, result);
+  simulation->WaitForEnd(joined->second.thread);
+  const pthread_t system = joined->second.system;
+  threads.erase(joined);
+  return system_pthread_join(system, result);
+}
+
+int pthread_detach(pthread_t thread) {
+  const int error = system_pthread_detach(SystemHandle(thread));
+  threads.erase(thread);
+  return error;
+}
+
+int pthread_getcpuclockid(pthread_t thread, clockid_t* clock) {
+  return system_pthread_getcpuclockid(SystemHandle(thread), clock);
+}
+
+int pthread_getattr_np(pthread_t thread, pthread_attr_t* attributes) {
+  return system_pthread_getattr_np(SystemHandle(thread), attributes);
 }
 
 int pthread_setname_np(pthread_t thread, const char* name) {
@@ -239,7 +350,7 @@ int pthread_setname_np(pthread_t thread, const char* name) {
   if (simulation != nullptr && ::pthread_equal(thread, ::pthread_self())) {
     simulation->SetNameOfThisThread(name);
   }
-  return system_pthread_setname_np(thread, name);
+  return system_pthread_setname_np(SystemHandle(thread), name);
 }
 
 int pthread_once(pthread_once_t* once, void (*function)()) {
@@ -253,16 +364,17 @@ int pthread_once(pthread_once_t* once, void (*function)()) {
 }
 
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  Count(Work::kLock);
   Simulation* const simulation = Here();
   if (simulation == nullptr) return system_pthread_mutex_lock(mutex);
   return TakeLock(simulation, mutex, system_pthread_mutex_trylock, "a mutex");
 }
 
 int pthread_mutex_trylock(pthread_mutex_t* mutex) {
+  Count(Work::kLock);
   Simulation* const simulation = Here();
   if (simulation != nullptr) {
-    simulation->Charge(simulation->host().clock_cost);  // Who spins goes on
-    simulation->GiveWay();
+    simulation->GiveWay(kSpin);
   }
   return system_pthread_mutex_trylock(mutex);
 }
@@ -275,6 +387,7 @@ int pthread_mutex_unlock(pthread_mutex_t* mutex) {
 }
 
 int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
+  Count(Work::kLock);
   Simulation* const simulation = Here();
   if (simulation == nullptr) return system_pthread_rwlock_rdlock(lock);
   return TakeLock(simulation, lock, system_pthread_rwlock_tryrdlock,
@@ -282,6 +395,7 @@ int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
 }
 
 int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
+  Count(Work::kLock);
   Simulation* const simulation = Here();
   if (simulation == nullptr) return system_pthread_rwlock_wrlock(lock);
   return TakeLock(simulation, lock, system_pthread_rwlock_trywrlock,
@@ -296,6 +410,7 @@ int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
 }
 
 int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  Count(Work::kWait);
   Simulation* const simulation = Here();
   if (simulation == nullptr) return system_pthread_cond_wait(condition, mutex);
   return WaitForCondition(simulation, condition, mutex, kNoDeadline);
@@ -303,6 +418,7 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
 
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                            clockid_t clock, const timespec* deadline) {
+  Count(Work::kWait);
   Simulation* const simulation = Here();
   if (simulation == nullptr) {
     return system_pthread_cond_clockwait(condition, mutex, clock, deadline);
@@ -315,28 +431,30 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
 int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                            const timespec* deadline) {
   if (Here() == nullptr) {
+    Count(Work::kWait);
     return system_pthread_cond_timedwait(condition, mutex, deadline);
   }
   return ::pthread_cond_clockwait(condition, mutex, CLOCK_REALTIME, deadline);
 }
 
 int pthread_cond_signal(pthread_cond_t* condition) {
+  Count(Work::kSignal);
   Simulation* const simulation = Here();
   if (simulation == nullptr) return system_pthread_cond_signal(condition);
-  simulation->GiveWay();
   simulation->WakeOne(condition);
   return 0;
 }
 
 int pthread_cond_broadcast(pthread_cond_t* condition) {
+  Count(Work::kSignal);
   Simulation* const simulation = Here();
   if (simulation == nullptr) return system_pthread_cond_broadcast(condition);
-  simulation->GiveWay();
   simulation->WakeAll(condition);
   return 0;
 }
 
 int clock_gettime(clockid_t clock, timespec* time) {
+  Count(Work::kClockRead);
   Simulation* const simulation = Here();
   if (simulation == nullptr) return system_clock_gettime(clock, time);
   const int64_t ns = LookNs(simulation, clock);
@@ -345,7 +463,10 @@ int clock_gettime(clockid_t clock, timespec* time) {
 }
 
 int gettimeofday(timeval* time, void* zone) {
-  if (Here() == nullptr) return system_gettimeofday(time, zone);
+  if (Here() == nullptr) {
+    Count(Work::kClockRead);
+    return system_gettimeofday(time, zone);
+  }
   timespec now;
   ::clock_gettime(CLOCK_REALTIME, &now);
   *time = {now.tv_sec, now.tv_nsec / 1000};
@@ -353,7 +474,10 @@ int gettimeofday(timeval* time, void* zone) {
 }
 
 time_t time(time_t* result) {
-  if (Here() == nullptr) return system_time(result);
+  if (Here() == nullptr) {
+    Count(Work::kClockRead);
+    return system_time(result);
+  }
   timespec now;
   ::clock_gettime(CLOCK_REALTIME, &now);
   if (result != nullptr) *result = now.tv_sec;
@@ -362,6 +486,7 @@ time_t time(time_t* result) {
 
 int clock_nanosleep(clockid_t clock, int flags, const timespec* time,
                     timespec* left) {
+  Count(Work::kWait);
   Simulation* const simulation = Here();
   if (simulation == nullptr) {
     return system_clock_nanosleep(clock, flags, time, left);
@@ -373,32 +498,39 @@ int clock_nanosleep(clockid_t clock, int flags, const timespec* time,
 }
 
 int nanosleep(const timespec* time, timespec* left) {
-  if (Here() == nullptr) return system_nanosleep(time, left);
+  if (Here() == nullptr) {
+    Count(Work::kWait);
+    return system_nanosleep(time, left);
+  }
   return ::clock_nanosleep(CLOCK_MONOTONIC, 0, time, left);
 }
 
 int usleep(useconds_t micros) {
-  if (Here() == nullptr) return system_usleep(micros);
+  if (Here() == nullptr) {
+    Count(Work::kWait);
+    return system_usleep(micros);
+  }
   const timespec time = {micros / 1'000'000, micros % 1'000'000 * 1000};
   return ::nanosleep(&time, nullptr);
 }
 
 int sched_yield() {
+  Count(Work::kYield);
   Simulation* const simulation = Here();
   if (simulation == nullptr) return system_sched_yield();
-  simulation->Charge(simulation->host().yield_cost);
-  simulation->GiveWay();
+  simulation->GiveWay(kSpin);
   return 0;
 }
 
 int sched_getcpu() { return Here() == nullptr ? system_sched_getcpu() : 0; }
 
 long sysconf(int name) {  // NOLINT(runtime/int): the system's
+  if (name != _SC_NPROCESSORS_ONLN && name != _SC_NPROCESSORS_CONF) {
+    return system_sysconf(name);
+  }
   Simulation* const simulation = Here();
-  const bool processors =
-      name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF;
-  return simulation != nullptr && processors ? simulation->processor_count()
-                                             : system_sysconf(name);
+  return simulation == nullptr ? system_sysconf(name)
+                               : simulation->processor_count();
 }
 
 // What the compiler calls around the initialisation of a static of a function.
@@ -420,4 +552,111 @@ void __cxa_guard_abort(int64_t* guard) {
   Initialised(Here(), guard);
 }
 
+ssize_t read(int file, void* bytes, size_t size) {
+  return Transferred(Work::kRead, Work::kReadByte,
+                     system_read(file, bytes, size));
+}
+
+ssize_t pread(int file, void* bytes, size_t size, off_t offset) {
+  return Transferred(Work::kRead, Work::kReadByte,
+                     system_pread(file, bytes, size, offset));
+}
+
+ssize_t write(int file, const void* bytes, size_t size) {
+  return Transferred(Work::kWrite, Work::kWrittenByte,
+                     system_write(file, bytes, size));
+}
+
+ssize_t pwrite(int file, const void* bytes, size_t size, off_t offset) {
+  return Transferred(Work::kWrite, Work::kWrittenByte,
+                     system_pwrite(file, bytes, size, offset));
+}
+
+int open(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = va_arg(more, mode_t);  // Looked at where a file is made
+  va_end(more);
+  if (IsRandom(path)) {
+    errno = ENOENT;
+    return -1;
+  }
+  return FileOperation(
+      static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode)));
+}
+
+FILE* fopen(const char* path, const char* mode) {
+  errno = ENOENT;
+  return IsRandom(path) ? nullptr : system_fopen(path, mode);
+}
+
+FILE* fopen64(const char* path, const char* mode) {
+  errno = ENOENT;
+  return IsRandom(path) ? nullptr : system_fopen64(path, mode);
+}
+
+pid_t getpid() { return Here() == nullptr ? system_getpid() : 1; }
+
+pid_t gettid() {
+  const Simulation::Thread* const self = Simulation::ThisThread();
+  return self == nullptr ? system_gettid()
+                         : static_cast<pid_t>(Simulation::NumberOf(self));
+}
+
+int gethostname(char* name, size_t size) {
+  if (Here() == nullptr) return system_gethostname(name, size);
+  std::strncpy(name, "simulated", size);
+  return 0;
+}
+
+// A member function of the library's, whose name it is.
+unsigned RandomDeviceValue(void* device) __asm__(
+    "_ZNSt13random_device9_M_getvalEv");
+unsigned RandomDeviceValue(void* device) {
+  Simulation* const simulation = Here();
+  return simulation == nullptr ? system_random_value(device)
+                               : static_cast<unsigned>(simulation->Draw());
+}
+
+int close(int file) { return FileOperation(system_close(file)); }
+int unlink(const char* path) noexcept {
+  return FileOperation(system_unlink(path));
+}
+int rename(const char* from, const char* to) noexcept {
+  return FileOperation(system_rename(from, to));
+}
+int fsync(int file) { return FileOperation(system_fsync(file)); }
+int fdatasync(int file) { return FileOperation(system_fdatasync(file)); }
+
+dirent* readdir(DIR* directory) {
+  Count(Work::kListedFile);
+  return system_readdir(directory);
+}
+
+int memcmp(const void* left, const void* right, size_t size) noexcept {
+  Count(Work::kCompare);
+  return system_memcmp(left, right, size);
+}
+
 }  // extern "C"
+
+namespace snappy {
+
+void RawCompress(const char* input, size_t size, char* output,
+                 size_t* output_size) {
+  Count(Work::kCompressedByte, size);
+  system_compress(input, size, output, output_size);
+  Pass();
+}
+
+bool RawUncompress(const char* input, size_t size, char* output) {
+  size_t output_size = 0;
+  if (GetUncompressedLength(input, size, &output_size)) {
+    Count(Work::kUncompressedByte, output_size);
+  }
+  const bool done = system_uncompress(input, size, output);
+  Pass();
+  return done;
+}
+
+}  // namespace snappy

@@ -11,6 +11,7 @@ Schedule::Id Schedule::Add(const std::string& name, SimTime time) {
   const Id id = static_cast<Id>(threads_.size());
   threads_.emplace_back();
   threads_[id].name = name;
+  UpdateLeastFair();
   threads_[id].fair = least_fair_;
   MakeReady(id, time);
   return id;
@@ -18,12 +19,10 @@ Schedule::Id Schedule::Add(const std::string& name, SimTime time) {
 
 void Schedule::Charge(Id id, SimTime duration) {
   Thread& thread = threads_[id];
-  running_.erase({thread.now, id});
   thread.now += duration;
   thread.computed += duration;
   thread.fair += duration;
   thread.on_processor += duration;
-  running_.insert({thread.now, id});
 }
 
 void Schedule::Block(Id id, const std::string& what, SimTime deadline) {
@@ -39,6 +38,7 @@ void Schedule::Block(Id id, const std::string& what, SimTime deadline) {
 void Schedule::Wake(Id id, SimTime time) {
   Thread& thread = threads_[id];
   if (thread.deadline != kNoDeadline) deadlines_.erase({thread.deadline, id});
+  UpdateLeastFair();
   // Who sleeps gains on the others, but no more than a slice.
   thread.fair = std::max(thread.fair, least_fair_ - processors_.slice);
   MakeReady(id, time + processors_.wake_cost);
@@ -52,19 +52,18 @@ void Schedule::End(Id id) {
 Schedule::Id Schedule::Next() {
   while (true) {
     Fill();
+    const Id earliest = EarliestRunning();
     if (!deadlines_.empty() &&
-        (running_.empty() ||
-         deadlines_.begin()->first <= running_.begin()->first)) {
+        (earliest == kNobody ||
+         deadlines_.begin()->first <= threads_[earliest].now)) {
       const auto [deadline, id] = *deadlines_.begin();
       Wake(id, std::max(deadline, threads_[id].now));
       threads_[id].timed_out = true;
       continue;
     }
-    if (running_.empty()) return kNobody;
-    const Id id = running_.begin()->second;
-    if (!Preempted(threads_[id])) return id;
-    LeaveProcessor(id);
-    MakeReady(id, threads_[id].now);
+    if (earliest == kNobody || !Preempted(threads_[earliest])) return earliest;
+    LeaveProcessor(earliest);
+    MakeReady(earliest, threads_[earliest].now);
   }
 }
 
@@ -85,19 +84,32 @@ void Schedule::Fill() {
     thread.now = std::max(thread.now, *longest) + processors_.switch_cost;
     thread.on_processor = 0;
     free_.erase(longest);
-    running_.insert({thread.now, id});
+    running_.push_back(id);
   }
+}
+
+void Schedule::UpdateLeastFair() {
   SimTime least = kNoDeadline;
   if (!ready_.empty()) least = ready_.begin()->first;
-  for (const auto& [now, id] : running_) {
-    least = std::min(least, threads_[id].fair);
-  }
+  for (const Id id : running_) least = std::min(least, threads_[id].fair);
   if (least != kNoDeadline) least_fair_ = std::max(least_fair_, least);
 }
 
 void Schedule::LeaveProcessor(Id id) {
-  running_.erase({threads_[id].now, id});
+  UpdateLeastFair();
+  running_.erase(std::find(running_.begin(), running_.end(), id));
   free_.push_back(threads_[id].now);
+}
+
+Schedule::Id Schedule::EarliestRunning() const {
+  Id earliest = kNobody;
+  for (const Id id : running_) {
+    if (earliest == kNobody || threads_[id].now < threads_[earliest].now ||
+        (threads_[id].now == threads_[earliest].now && id < earliest)) {
+      earliest = id;
+    }
+  }
+  return earliest;
 }
 
 bool Schedule::Preempted(const Thread& running) const {

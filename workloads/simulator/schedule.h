@@ -85,15 +85,18 @@ class Schedule {
   // Gives free processors to those that are ready.
   void Fill();
   void LeaveProcessor(Id id);
+  Id EarliestRunning() const;  // kNobody if nobody is
+  // The least that anybody who can run has had; never falls.
+  void UpdateLeastFair();
   bool Preempted(const Thread& running) const;
 
   const Processors processors_;
   std::vector<Thread> threads_;
-  Queue running_;              // By time
+  std::vector<Id> running_;    // On processors
   Queue ready_;                // By fairness
   Queue deadlines_;            // Of those that wait
   std::vector<SimTime> free_;  // Since when each free processor is
-  SimTime least_fair_ = 0;     // Never falls
+  SimTime least_fair_ = 0;
 };
 
 }  // namespace recompact

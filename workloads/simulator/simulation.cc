@@ -26,10 +26,13 @@ long Futex(std::atomic<uint32_t>* word, int operation, uint32_t value) {
 }  // namespace
 
 struct Simulation::Thread {
-  Simulation* simulation;
-  Schedule::Id id;
+  explicit Thread(Simulation* s) : simulation(s) {}
+
+  Simulation* const simulation;
+  Schedule::Id id = Schedule::kNobody;
   bool ended = false;
-  SimTime since_way = 0;  // Computed since it last gave way
+  SimTime gave_way = 0;                        // When it last did
+  std::array<uint64_t, kWorkKinds> settled{};  // Work that was charged
   std::atomic<uint32_t> turn{0};
 
   void WaitForTurn() {
@@ -38,6 +41,21 @@ struct Simulation::Thread {
   void GetTurn() {
     turn.store(1);
     Futex(&turn, FUTEX_WAKE, 1);
+  }
+};
+
+// What the calling thread does while one lives is the simulator's work, and
+// counts for nothing.
+class Simulation::Inside {
+ public:
+  explicit Inside(Simulation* simulation, SimTime computed = 0) {
+    simulation->Settle(computed);
+  }
+  ~Inside() {
+    auto& counts = work_of_this_thread.counts.of;
+    for (int i = 0; i < kWorkKinds; i++) {
+      counts[i].store(this_thread->settled[i], std::memory_order_relaxed);
+    }
   }
 };
 
@@ -79,11 +97,14 @@ Simulation::Simulation(const Host& host)
     : host_(host),
       schedule_(host.processors),
       watch_(std::make_unique<Watch>(this)) {
-  Thread* const first = NewThread();
-  Admit(first);
-  schedule_.SetName(first->id, "main");
+  threads_.push_back(std::make_unique<Thread>(this));
+  by_id_.push_back(threads_.back().get());
+  this_thread = by_id_.front();
+  this_thread->id = schedule_.Add("main", 0);
   schedule_.Next();
-  this_thread = first;
+  // What it did before took no simulated time.
+  const auto& counts = work_of_this_thread.counts.of;
+  std::copy(counts.begin(), counts.end(), this_thread->settled.begin());
 }
 
 Simulation::~Simulation() {
@@ -97,35 +118,58 @@ Simulation* Simulation::OfThisThread() {
 
 Simulation::Thread* Simulation::ThisThread() { return this_thread; }
 
-SimTime Simulation::Now() const { return schedule_.now(this_thread->id); }
+uint64_t Simulation::NumberOf(const Thread* thread) { return thread->id + 1; }
 
-SimTime Simulation::Computed() const {
+uint64_t Simulation::Draw() {
+  drawn_ = (drawn_ + 1) * kHashPrime;
+  return drawn_ ^ (drawn_ >> 29);
+}
+
+SimTime Simulation::Now() {
+  Settle();
+  return schedule_.now(this_thread->id);
+}
+
+SimTime Simulation::Computed() {
+  Settle();
   return schedule_.computed(this_thread->id);
 }
 
-void Simulation::Charge(SimTime duration) {
-  Thread* const self = this_thread;
-  schedule_.Charge(self->id, duration);
-  self->since_way += duration;
-  if (self->since_way >= host_.quantum) GiveWay();
+void Simulation::Settle(SimTime computed) {
+  const ThreadWork& work = work_of_this_thread;
+  const auto& costs = host_.costs[static_cast<int>(work.role)];
+  SimTime cost = computed;
+  for (int i = 0; i < kWorkKinds; i++) {
+    const uint64_t count = work.counts.of[i].load(std::memory_order_relaxed);
+    cost += costs[i] * static_cast<SimTime>(count - this_thread->settled[i]);
+    this_thread->settled[i] = count;
+  }
+  if (cost > 0) schedule_.Charge(this_thread->id, cost);
 }
 
-void Simulation::GiveWay() {
-  calls_.fetch_add(1, std::memory_order_relaxed);
-  this_thread->since_way = 0;
+void Simulation::GiveWay(SimTime computed) {
+  const Inside inside(this, computed);
   SwitchFrom(this_thread, /*ends=*/false);
+  this_thread->gave_way = schedule_.now(this_thread->id);
+}
+
+void Simulation::Pass() {
+  if (Now() >= this_thread->gave_way + host_.quantum) GiveWay();
 }
 
 void Simulation::SleepUntil(SimTime time) {
-  if (time > Now()) schedule_.Block(this_thread->id, "time", time);
-  GiveWay();
+  const Inside inside(this);
+  const Schedule::Id id = this_thread->id;
+  if (time > schedule_.now(id)) schedule_.Block(id, "time", time);
+  SwitchFrom(this_thread, /*ends=*/false);
 }
 
 bool Simulation::WaitAt(const void* place, const char* what, SimTime deadline) {
+  const Inside inside(this);
   const Schedule::Id id = this_thread->id;
   waiting_[place].push_back(id);
   schedule_.Block(id, what, deadline);
-  GiveWay();
+  SwitchFrom(this_thread, /*ends=*/false);
   if (!schedule_.timed_out(id)) return true;
   std::deque<Schedule::Id>& others = waiting_[place];
   others.erase(std::find(others.begin(), others.end(), id));
@@ -134,6 +178,7 @@ bool Simulation::WaitAt(const void* place, const char* what, SimTime deadline) {
 }
 
 bool Simulation::WakeOne(const void* place) {
+  const Inside inside(this);
   const auto waiting = waiting_.find(place);
   if (waiting == waiting_.end()) return false;
   // Those whose time has come have yet to leave the place.
@@ -142,7 +187,7 @@ bool Simulation::WakeOne(const void* place) {
       ids.begin(), ids.end(),
       [this](Schedule::Id id) { return !schedule_.timed_out(id); });
   if (first == ids.end()) return false;
-  schedule_.Wake(*first, Now());
+  schedule_.Wake(*first, schedule_.now(this_thread->id));
   ids.erase(first);
   if (ids.empty()) waiting_.erase(waiting);
   return true;
@@ -154,15 +199,15 @@ void Simulation::WakeAll(const void* place) {
 }
 
 Simulation::Thread* Simulation::NewThread() {
-  threads_.push_back(std::make_unique<Thread>());
-  threads_.back()->simulation = this;
-  threads_.back()->id = Schedule::kNobody;
+  const Inside inside(this);
+  threads_.push_back(std::make_unique<Thread>(this));
   return threads_.back().get();
 }
 
 void Simulation::Admit(Thread* thread) {
+  const Inside inside(this);
   thread->id = schedule_.Add("thread " + std::to_string(by_id_.size()),
-                             this_thread == nullptr ? 0 : Now());
+                             schedule_.now(this_thread->id));
   by_id_.push_back(thread);
 }
 
@@ -185,16 +230,19 @@ void Simulation::WaitForEnd(Thread* thread) {
 }
 
 void Simulation::SetNameOfThisThread(const std::string& name) {
+  const Inside inside(this);
   schedule_.SetName(this_thread->id, name);
 }
 
 void Simulation::SwitchFrom(Thread* self, bool ends) {
+  calls_.fetch_add(1, std::memory_order_relaxed);
   const Schedule::Id id = schedule_.Next();
   if (id == Schedule::kNobody) {
     if (ends) return;  // Cannot be: who made the simulation is there
     Stop("nobody can go on: " + schedule_.WhoWaits());
   }
   if (id == self->id) return;
+  switches_++;
   for (const uint64_t part :
        {static_cast<uint64_t>(id), static_cast<uint64_t>(schedule_.now(id))}) {
     schedule_hash_ = (schedule_hash_ ^ part) * kHashPrime;

@@ -1,6 +1,7 @@
 #ifndef RECOMPACT_WORKLOADS_SIMULATOR_SIMULATION_H_
 #define RECOMPACT_WORKLOADS_SIMULATOR_SIMULATION_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -10,14 +11,15 @@
 #include <vector>
 
 #include "simulator/schedule.h"
+#include "simulator/work.h"
 
 namespace recompact {
 
 // While it lives, the thread that made it and all that those start run in
 // simulated time on a simulated host.  They are real threads of which one runs
 // at a time, the one that the schedule names, and so is the order of all that
-// they do to each other; what they compute takes the time that Charge() is told
-// of, and nothing else does.
+// they do to each other.  What they compute takes the time that the host's
+// costs give the work that is counted (work.h), and nothing else does.
 //
 // interpose.cc leads the calls of such a thread to the system's threads, locks,
 // clocks and sleeps here, whoever makes them; other threads keep the system's.
@@ -31,11 +33,11 @@ class Simulation {
 
   struct Host {
     Processors processors;
-    // A thread gives way to earlier ones after so much computation, if it makes
-    // no call before.
-    SimTime quantum = 10'000'000;
-    SimTime clock_cost = 25'000;  // Of a look at the clock
-    SimTime yield_cost = 500'000;
+    // A thread may get ahead of the others by so much, except where it does
+    // something to them.
+    SimTime quantum = 20'000'000;
+    // Of one of each kind of work, by role.
+    std::array<std::array<SimTime, kWorkKinds>, kRoles> costs{};
     int patience_s = 60;
   };
 
@@ -46,18 +48,20 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
 
   // Where the calling thread lives; nullptr: in real time.
-  static Simulation* OfThisThread();
+  // The thread sanitizer asks, too, before it can be told of it.
+  [[gnu::no_sanitize_thread]] static Simulation* OfThisThread();
 
   // The calling thread's time and what it has computed.
-  SimTime Now() const;
-  SimTime Computed() const;
+  SimTime Now();
+  SimTime Computed();
   int processor_count() const { return host_.processors.count; }
-  const Host& host() const { return host_; }
 
-  // The calling thread has computed for so long.
-  void Charge(SimTime duration);
-  // Lets those go first whose time is earlier.
-  void GiveWay();
+  // Lets those go first whose time is earlier, after the calling thread has
+  // computed for so long beside the work that it has counted.
+  void GiveWay(SimTime computed = 0);
+  // The same, at a place where threads do nothing to each other: only after a
+  // quantum of computing.
+  void Pass();
   void SleepUntil(SimTime time);
 
   // Waits until somebody wakes those who wait at "place", or for a deadline;
@@ -70,6 +74,7 @@ class Simulation {
   // Of all switches from thread to thread so far, with their times: equal if
   // two simulations went the same way.
   uint64_t schedule_hash() const { return schedule_hash_; }
+  uint64_t switches() const { return switches_; }
 
   // What pthread_create() and pthread_join() are made of.
   struct Thread;
@@ -79,11 +84,19 @@ class Simulation {
   void EndThisThread();
   void WaitForEnd(Thread* thread);
   void SetNameOfThisThread(const std::string& name);
-  static Thread* ThisThread();
+  [[gnu::no_sanitize_thread]] static Thread* ThisThread();
+  // From 1 on, in the order in which threads were started.
+  [[gnu::no_sanitize_thread]] static uint64_t NumberOf(const Thread* thread);
+
+  // In place of what is random on a real host.
+  uint64_t Draw();
 
  private:
   class Watch;
+  class Inside;
 
+  // Charges the calling thread for the work that it has counted.
+  void Settle(SimTime computed = 0);
   void SwitchFrom(Thread* self, bool ends);
   [[noreturn]] void Stop(const std::string& why);
 
@@ -93,6 +106,8 @@ class Simulation {
   std::vector<Thread*> by_id_;
   std::unordered_map<const void*, std::deque<Schedule::Id>> waiting_;
   uint64_t schedule_hash_ = 14695981039346656037u;
+  uint64_t switches_ = 0;
+  uint64_t drawn_ = 0;
   std::atomic<Schedule::Id> whose_turn_{0};
   std::atomic<uint64_t> calls_{0};  // That were led here
   std::unique_ptr<Watch> watch_;

@@ -18,15 +18,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr SimTime kMicro = 1'000'000, kMilli = 1000 * kMicro;
 
-// A host on which only Charge() takes time.
+// A host on which no work takes time.
 Simulation::Host Host(int processors) {
   Simulation::Host host;
   host.processors.count = processors;
-  host.clock_cost = 0;
   return host;
 }
 
-void Compute(SimTime duration) { Simulation::OfThisThread()->Charge(duration); }
+void Compute(SimTime duration) {
+  Simulation::OfThisThread()->GiveWay(duration);
+}
 
 TEST(SimulationTest, SleepsTakeNoRealTime) {
   const auto before = Clock::now();
@@ -58,6 +59,69 @@ TEST(SimulationTest, ThreadsComputeSideBySideOnSoManyProcessors) {
       EXPECT_LT(simulation.Now(), 2 * 10 * kMilli);
     }
   }
+}
+
+TEST(SimulationTest, WorkTakesWhatItCosts) {
+  Simulation::Host host = Host(2);
+  host.costs[static_cast<int>(Role::kClient)][static_cast<int>(Work::kPut)] =
+      3 * kMicro;
+  host.costs[static_cast<int>(Role::kBackground)]
+            [static_cast<int>(Work::kPut)] = 7 * kMicro;
+  Simulation simulation(host);
+  SetRoleOfThisThread(Role::kOwn);
+  Count(Work::kPut, 1000);
+  EXPECT_EQ(simulation.Now(), 0);
+  const auto put_as = [&](Role role) {
+    SimTime took = 0;
+    std::thread([&] {
+      SetRoleOfThisThread(role);
+      const SimTime begin = simulation.Now();
+      Count(Work::kPut, 10);
+      took = simulation.Now() - begin;
+      EXPECT_EQ(simulation.Computed(), took);
+    }).join();
+    return took;
+  };
+  EXPECT_EQ(put_as(Role::kClient), 30 * kMicro);
+  EXPECT_EQ(put_as(Role::kBackground), 70 * kMicro);
+}
+
+TEST(SimulationTest, WhatTheSimulatorDoesCostsNothing) {
+  Simulation::Host host = Host(1);
+  for (const Work kind : {Work::kAllocation, Work::kCompare}) {
+    host.costs[static_cast<int>(Role::kClient)][static_cast<int>(kind)] =
+        kMilli;
+  }
+  Simulation simulation(host);
+  SetRoleOfThisThread(Role::kClient);
+  std::mutex mutex;
+  std::condition_variable condition;
+  std::unique_lock<std::mutex> lock(mutex);
+  for (int i = 0; i < 10; i++) {
+    condition.wait_for(lock, std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(simulation.Now(), 10 * kMilli);
+  Count(Work::kAllocation);
+  EXPECT_EQ(simulation.Now(), 11 * kMilli);
+}
+
+TEST(SimulationTest, AThreadGetsAheadByAQuantumWhereItDoesNothingToOthers) {
+  Simulation::Host host = Host(2);
+  host.quantum = 100 * kMicro;
+  host.costs[static_cast<int>(Role::kBackground)]
+            [static_cast<int>(Work::kClockRead)] = kMicro;
+  Simulation simulation(host);
+  SetRoleOfThisThread(Role::kOwn);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; i++) {
+    threads.emplace_back([] {
+      for (int j = 0; j < 10'000; j++) Clock::now();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(simulation.Now(), 10 * kMilli);
+  EXPECT_GE(simulation.switches(), 100u);
+  EXPECT_LE(simulation.switches(), 300u);
 }
 
 TEST(SimulationTest, AMutexLetsOneComputeAtATime) {

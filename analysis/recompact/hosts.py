@@ -1,0 +1,214 @@
+"""Hosts that runs are simulated on, and what work costs there.
+
+A run on a simulated host is told how many processors there are, how they are given to threads, and
+what each kind of work costs (`workloads/simulator/README.md`). What it costs is fitted to real runs
+of the same engine: a calibration, `recompact.calibration`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from recompact.declarations import Declaration, DeclarationError, load
+
+REAL = "real"  # in place of a host: this one, in its own time
+HOSTS = "workloads/hosts.yaml"
+CALIBRATIONS = "workloads/calibrations"
+ROLES = ("client", "background")
+WORK = (
+    "puts",
+    "gets",
+    "scans",
+    "scanned_records",
+    "value_bytes",
+    "compares",
+    "allocations",
+    "compressed_bytes",
+    "uncompressed_bytes",
+    "reads",
+    "read_bytes",
+    "writes",
+    "written_bytes",
+    "file_operations",
+    "listed_files",
+    "locks",
+    "signals",
+    "waits",
+    "clock_reads",
+    "yields",
+    "thread_starts",
+)
+
+
+class Host(Declaration):
+    """A simulated host.
+
+    Attributes
+    ----------
+    processors : int
+        How many there are.
+    slower : float
+        What each work takes here over what it takes on the host of the calibration.
+    slice_us, wake_up_granularity_us : float
+        After how much a thread gives its processor to one that has had less, and how much less a
+        thread that wakes up must have had to get one at once.
+    switch_ns, wake_ns : float
+        What a processor loses with a change of threads, and a thread between being woken and going
+        on.
+    """
+
+    title: str
+    source: str
+    processors: int = Field(ge=1)
+    slower: float = Field(default=1, gt=0)
+    slice_us: float = Field(gt=0)
+    wake_up_granularity_us: float = Field(ge=0)
+    switch_ns: float = Field(ge=0)
+    wake_ns: float = Field(ge=0)
+
+
+class _Hosts(Declaration):
+    hosts: dict[str, Host]
+
+    @model_validator(mode="after")
+    def _none_is_real(self) -> _Hosts:
+        if REAL in self.hosts:
+            raise ValueError(f"hosts.{REAL}: is the name of the host that is not simulated")
+        return self
+
+
+Costs = dict[str, float]  # of one of each kind of work, in ns
+
+
+class Fit(Declaration):
+    """What was fitted to the runs of one role.
+
+    Attributes
+    ----------
+    costs_ns : dict
+        Of one of each kind of work; what is not there costs nothing.
+    intervals_ns : dict
+        Where nine in ten costs lie that are fitted to runs drawn from those that there are.
+    """
+
+    costs_ns: Costs
+    intervals_ns: dict[str, tuple[float, float]]
+
+    @model_validator(mode="after")
+    def _work_is_known(self) -> Fit:
+        for name, cost in self.costs_ns.items():
+            if name not in WORK:
+                raise ValueError(f"{name!r} is no kind of work; there are {', '.join(WORK)}")
+            if cost < 0:
+                raise ValueError(f"costs_ns.{name}: must not be negative")
+        return self
+
+
+class HeldOut(Declaration):
+    """A phase of a run that nothing was fitted to.
+
+    Attributes
+    ----------
+    processor_s, modelled_s : float
+        What its threads of a role took, and what the costs say.
+    """
+
+    experiment: str
+    point: str
+    phase: str
+    role: str
+    processor_s: float = Field(gt=0)
+    modelled_s: float = Field(ge=0)
+
+    @property
+    def error(self) -> float:
+        """How far the model is off, as a share of the truth."""
+        return self.modelled_s / self.processor_s - 1
+
+
+class Calibration(Declaration):
+    """What the work of one engine costs on the host that it was measured on.
+
+    Attributes
+    ----------
+    machine, compiler, libraries : str, str, dict
+        Where, and of what the driver was built: these change counts.
+    """
+
+    engine: str
+    machine: str
+    compiler: str
+    libraries: dict[str, str]
+    roles: dict[str, Fit]
+    held_out: tuple[HeldOut, ...]
+
+    @model_validator(mode="after")
+    def _has_all_roles(self) -> Calibration:
+        if set(self.roles) != set(ROLES):
+            raise ValueError(f"roles: must be {' and '.join(ROLES)}")
+        return self
+
+
+def load_hosts(root: Path) -> dict[str, Host]:
+    """Read the hosts of a checkout.
+
+    Raises
+    ------
+    DeclarationError
+        If the file is not as it should be.
+    """
+    return load(root / HOSTS, _Hosts).hosts
+
+
+def calibration_path(root: Path, engine: str) -> Path:
+    """Name the file that has what the work of an engine costs."""
+    return root / CALIBRATIONS / f"{engine}.yaml"
+
+
+def load_calibration(root: Path, engine: str) -> Calibration:
+    """Read what the work of an engine costs.
+
+    Raises
+    ------
+    DeclarationError
+        If there is no calibration, or it is of another engine.
+    """
+    path = calibration_path(root, engine)
+    if not path.exists():
+        raise DeclarationError(
+            f"{path}: no such file, so nobody knows what the work of {engine} costs; "
+            f"measure it with ./repro calibrate --engine {engine}"
+        )
+    found = load(path, Calibration)
+    if found.engine != engine:
+        raise DeclarationError(
+            f"{path}: engine: is a calibration of {found.engine}, not of {engine}; "
+            f"measure it with ./repro calibrate --engine {engine}"
+        )
+    return found
+
+
+def specification(name: str, host: Host, calibration: Calibration) -> dict[str, Any]:
+    """Give what the driver is told of a simulated host."""
+    return {
+        "id": name,
+        "processors": host.processors,
+        "slice_us": host.slice_us,
+        "wake_up_granularity_us": host.wake_up_granularity_us,
+        "switch_ns": host.switch_ns * host.slower,
+        "wake_ns": host.wake_ns * host.slower,
+        "costs_ns": {
+            role: {
+                work: calibration.roles[role].costs_ns.get(work, 0) * host.slower for work in WORK
+            }
+            for role in ROLES
+        },
+        "calibration": {
+            "machine": calibration.machine,
+            "compiler": calibration.compiler,
+            "libraries": calibration.libraries,
+        },
+    }
