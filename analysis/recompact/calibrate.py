@@ -23,7 +23,7 @@ from scipy.optimize import nnls
 from recompact import pipeline
 from recompact.errors import RecompactError
 from recompact.experiments import ScaleName
-from recompact.hosts import ROLES, WORK, Calibration, Fit, HeldOut, calibration_path
+from recompact.hosts import ROLES, Calibration, Fit, HeldOut, calibration_path
 from recompact.jobs import Run
 from recompact.plan import make
 from recompact.tables import canonical, host_label
@@ -50,7 +50,7 @@ class Row:
     point: str
     phase: str
     role: str
-    counts: tuple[int, ...]
+    counts: dict[str, int]
     processor_s: float
 
 
@@ -102,10 +102,9 @@ def _measure(root: Path, runs: Iterable[Run]) -> None:
 def _rows(point: dict[str, Any], record: dict[str, Any]) -> Iterable[Row]:
     for phase in record["phases"]:
         for role in ROLES:
-            work = phase["work"][role]
-            seconds = work["processor_ns"] * 1e-9
+            counts = dict(phase["work"][role])
+            seconds = counts.pop("processor_ns") * 1e-9
             if seconds >= LEAST_S:
-                counts = tuple(work[name] for name in WORK)
                 # Variants of an engine are other points of it.
                 place = canonical({"as": point["engine"]} | point["point"])
                 yield Row(point["experiment"], place, phase["name"], role, counts, seconds)
@@ -132,7 +131,8 @@ def fit(rows: Sequence[Row]) -> Fit:
     fitted = [row for row in rows if row.phase not in HELD_OUT]
     if not fitted:
         raise CalibrationError("no phase took long enough to fit costs to")
-    counts = np.array([row.counts for row in fitted], dtype=float)
+    names = list(fitted[0].counts)
+    counts = np.array([[row.counts[name] for name in names] for row in fitted], dtype=float)
     seconds = np.array([row.processor_s for row in fitted])
     costs = _solve(counts, seconds)
     draw = np.random.default_rng(SEED)
@@ -141,8 +141,8 @@ def fit(rows: Sequence[Row]) -> Fit:
     low, high = np.quantile(samples, [0.05, 0.95], axis=0)
     there = [i for i, cost in enumerate(costs) if cost > 0]
     return Fit(
-        costs_ns={WORK[i]: _round(costs[i]) for i in there},
-        intervals_ns={WORK[i]: (_round(low[i]), _round(high[i])) for i in there},
+        costs_ns={names[i]: _round(costs[i]) for i in there},
+        intervals_ns={names[i]: (_round(low[i]), _round(high[i])) for i in there},
     )
 
 
@@ -164,8 +164,7 @@ def _held_out(calibration: Calibration, rows: Iterable[Row]) -> Iterable[HeldOut
     for row in rows:
         if row.phase in HELD_OUT:
             costs = calibration.roles[row.role].costs_ns
-            terms = zip(WORK, row.counts, strict=True)
-            modelled = sum(costs.get(name, 0) * count for name, count in terms) * 1e-9
+            modelled = sum(cost * row.counts[name] for name, cost in costs.items()) * 1e-9
             yield HeldOut(
                 experiment=row.experiment,
                 point=row.point,

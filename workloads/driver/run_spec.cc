@@ -193,13 +193,13 @@ SimTime ToSimTime(double ns) {
   return static_cast<SimTime>(std::llround(ns * kPicosPerNano));
 }
 
-// The cost of each kind of work, in nanoseconds.
+// The cost of each kind of work that costs anything, in nanoseconds.
 Status ReadCosts(const Json& value, const std::string& where,
                  std::array<SimTime, kWorkKinds>* costs) {
   JsonObject object(value, where);
   for (int i = 0; i < kWorkKinds; i++) {
     double ns = 0;
-    object.TakeNotNegative(kWorkNames[i], &ns);
+    if (object.Has(kWorkNames[i])) object.TakeNotNegative(kWorkNames[i], &ns);
     (*costs)[i] = ToSimTime(ns);
   }
   return object.Finish();
