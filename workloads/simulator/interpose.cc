@@ -297,16 +297,18 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
   Simulation* const simulation = Here();
   system_pthread_once(
       &end_key_once, +[] { ::pthread_key_create(&end_key, EndRound); });
-  auto* const start =
-      new Start{simulation, simulation ? simulation->NewThread() : nullptr,
-                function, argument};
-  const int error = system_pthread_create(thread, attributes, RunThread, start);
+  auto* const start = new Start{simulation, nullptr, function, argument};
+  const auto start_real = [&](Simulation::Thread* simulated) {
+    start->thread = simulated;
+    return system_pthread_create(thread, attributes, RunThread, start);
+  };
+  const int error = simulation == nullptr ? start_real(nullptr)
+                                          : simulation->StartThread(start_real);
   if (error != 0) {
     delete start;
     return error;
   }
   if (simulation == nullptr) return 0;
-  simulation->Admit(start->thread);
   const pthread_t handle = HandleOf(start->thread);
   threads[handle] = {start->thread, *thread};
   *thread = handle;
@@ -325,10 +327,10 @@ int pthread_join(pthread_t thread, void** result) {
   if (simulation == nullptr || joined == threads.end()) {
     return system_pthread_join(thread, result);
   }
-  simulation->WaitForEnd(joined->second.thread);
-  const pthread_t system = joined->second.system;
+  const auto [ended, system] = joined->second;
   threads.erase(joined);
-  return system_pthread_join(system, result);
+  return simulation->WaitForEnd(
+      ended, [&] { return system_pthread_join(system, result); });
 }
 
 int pthread_detach(pthread_t thread) {

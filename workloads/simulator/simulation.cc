@@ -23,6 +23,14 @@ long Futex(std::atomic<uint32_t>* word, int operation, uint32_t value) {
                    operation | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
 }
 
+// What a thread did before it was simulated took no simulated time.
+std::array<uint64_t, kWorkKinds> CountsOfThisThread() {
+  std::array<uint64_t, kWorkKinds> copy;
+  const auto& counts = work_of_this_thread.counts.of;
+  std::copy(counts.begin(), counts.end(), copy.begin());
+  return copy;
+}
+
 }  // namespace
 
 struct Simulation::Thread {
@@ -98,13 +106,10 @@ Simulation::Simulation(const Host& host)
       schedule_(host.processors),
       watch_(std::make_unique<Watch>(this)) {
   threads_.push_back(std::make_unique<Thread>(this));
-  by_id_.push_back(threads_.back().get());
-  this_thread = by_id_.front();
+  this_thread = threads_.back().get();
   this_thread->id = schedule_.Add("main", 0);
   schedule_.Next();
-  // What it did before took no simulated time.
-  const auto& counts = work_of_this_thread.counts.of;
-  std::copy(counts.begin(), counts.end(), this_thread->settled.begin());
+  this_thread->settled = CountsOfThisThread();
 }
 
 Simulation::~Simulation() {
@@ -198,22 +203,21 @@ void Simulation::WakeAll(const void* place) {
   }
 }
 
-Simulation::Thread* Simulation::NewThread() {
+int Simulation::StartThread(const std::function<int(Thread*)>& start) {
   const Inside inside(this);
-  threads_.push_back(std::make_unique<Thread>(this));
-  return threads_.back().get();
-}
-
-void Simulation::Admit(Thread* thread) {
-  const Inside inside(this);
-  thread->id = schedule_.Add("thread " + std::to_string(by_id_.size()),
+  auto thread = std::make_unique<Thread>(this);
+  const int error = start(thread.get());
+  if (error != 0) return error;
+  thread->id = schedule_.Add("thread " + std::to_string(threads_.size()),
                              schedule_.now(this_thread->id));
-  by_id_.push_back(thread);
+  threads_.push_back(std::move(thread));
+  return 0;
 }
 
 void Simulation::Begin(Thread* thread) {
   thread->WaitForTurn();
   this_thread = thread;
+  thread->settled = CountsOfThisThread();
 }
 
 void Simulation::EndThisThread() {
@@ -225,8 +229,10 @@ void Simulation::EndThisThread() {
   SwitchFrom(self, /*ends=*/true);
 }
 
-void Simulation::WaitForEnd(Thread* thread) {
+int Simulation::WaitForEnd(Thread* thread, const std::function<int()>& join) {
   while (!thread->ended) WaitAt(thread, "the end of a thread");
+  const Inside inside(this);
+  return join();
 }
 
 void Simulation::SetNameOfThisThread(const std::string& name) {
@@ -248,7 +254,7 @@ void Simulation::SwitchFrom(Thread* self, bool ends) {
     schedule_hash_ = (schedule_hash_ ^ part) * kHashPrime;
   }
   whose_turn_ = id;
-  by_id_[id]->GetTurn();
+  threads_[id]->GetTurn();
   if (!ends) self->WaitForTurn();
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -76,13 +77,16 @@ class Simulation {
   uint64_t schedule_hash() const { return schedule_hash_; }
   uint64_t switches() const { return switches_; }
 
-  // What pthread_create() and pthread_join() are made of.
+  // What pthread_create() and pthread_join() are made of.  Whether the system
+  // has a stack at hand for a thread, and when it is done with another's, hangs
+  // on real time: what it does there counts for nothing.
   struct Thread;
-  Thread* NewThread();
-  void Admit(Thread* thread);  // After its real thread was started
+  // The system's error from "start", which starts the real thread.
+  int StartThread(const std::function<int(Thread*)>& start);
   void Begin(Thread* thread);  // In the new thread; waits for its turn
   void EndThisThread();
-  void WaitForEnd(Thread* thread);
+  // After "join" has waited for the real thread: the system's error.
+  int WaitForEnd(Thread* thread, const std::function<int()>& join);
   void SetNameOfThisThread(const std::string& name);
   [[gnu::no_sanitize_thread]] static Thread* ThisThread();
   // From 1 on, in the order in which threads were started.
@@ -102,8 +106,7 @@ class Simulation {
 
   const Host host_;
   Schedule schedule_;
-  std::vector<std::unique_ptr<Thread>> threads_;
-  std::vector<Thread*> by_id_;
+  std::vector<std::unique_ptr<Thread>> threads_;  // By the schedule's number
   std::unordered_map<const void*, std::deque<Schedule::Id>> waiting_;
   uint64_t schedule_hash_ = 14695981039346656037u;
   uint64_t switches_ = 0;

@@ -105,6 +105,30 @@ TEST(SimulationTest, WhatTheSimulatorDoesCostsNothing) {
   EXPECT_EQ(simulation.Now(), 11 * kMilli);
 }
 
+// The system makes a stack or has one at hand, as real threads have ended.
+TEST(SimulationTest, AThreadStartsAtOneCostWhateverTheSystemDoesForIt) {
+  Simulation::Host host = Host(8);
+  host.costs[static_cast<int>(Role::kClient)]
+            [static_cast<int>(Work::kAllocation)] = kMilli;
+  Simulation simulation(host);
+  SetRoleOfThisThread(Role::kClient);
+  std::vector<SimTime> took;
+  for (int round = 0; round < 2; round++) {
+    pthread_t threads[4];
+    for (pthread_t& thread : threads) {
+      const SimTime begin = simulation.Computed();
+      const auto sleep = [](void*) -> void* {
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        return nullptr;
+      };
+      ASSERT_EQ(::pthread_create(&thread, nullptr, sleep, nullptr), 0);
+      took.push_back(simulation.Computed() - begin);
+    }
+    for (const pthread_t thread : threads) ::pthread_join(thread, nullptr);
+  }
+  EXPECT_EQ(took, std::vector<SimTime>(8, took.front()));
+}
+
 TEST(SimulationTest, AThreadGetsAheadByAQuantumWhereItDoesNothingToOthers) {
   Simulation::Host host = Host(2);
   host.quantum = 100 * kMicro;
