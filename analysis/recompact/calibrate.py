@@ -8,6 +8,7 @@ none negative, that come nearest to all phases relative to what each took.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ import numpy.typing as npt
 import yaml
 from scipy.optimize import nnls
 
-from recompact import pipeline
+from recompact import pipeline, shell
 from recompact.errors import RecompactError
 from recompact.experiments import ScaleName
 from recompact.hosts import ROLES, Calibration, Fit, HeldOut, calibration_path
@@ -76,6 +77,7 @@ def calibrate(root: Path, engine: str) -> Calibration:
     found = Calibration(
         engine=engine,
         machine=host_label(first["host"]),
+        rating=rating(),
         compiler=first["engine"]["build"]["compiler"],
         libraries=first["engine"]["build"]["libraries"],
         roles={role: fit([row for row in rows if row.role == role]) for role in ROLES},
@@ -97,6 +99,24 @@ def _measure(root: Path, runs: Iterable[Run]) -> None:
     words += ["--config", f"scale={SCALE}", f"panels={NO_FIGURE}", f"also={' '.join(EXPERIMENTS)}"]
     if subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, check=False).returncode != 0:
         raise CalibrationError("the runs to calibrate with failed; the messages above say why")
+
+
+def rating() -> float:
+    """Rate one thread of this host, in MIPS, by 7-Zip's benchmark (dictionary of 4 MiB).
+
+    Time that others took does not count.
+
+    Raises
+    ------
+    CalibrationError
+        If 7-Zip tells no rating.
+    """
+    said = shell.run(["7zz", "b", "1", "-mmt1", "-md22"])
+    # Totals of packing and unpacking: usage in %, rating at full usage, rating as it was.
+    total = re.search(r"^Tot: +\d+ +(\d+) +\d+$", said, re.MULTILINE)
+    if total is None:
+        raise CalibrationError(f"7zz b: has no line of totals: {said[-200:]}")
+    return float(total[1])
 
 
 def _rows(point: dict[str, Any], record: dict[str, Any]) -> Iterable[Row]:

@@ -440,6 +440,8 @@ class Device(Declaration, extra="allow"):
         Where a disk of kind smr puts all other writes. At paper scale.
     clean_after_idle_ms : float, optional
         When a disk of kind smr begins to clean bands of itself. At paper scale.
+    most_members : int, optional
+        How many disks an experiment may give a device of kind raid0.
     own_bands : bool, optional
         Whether each table has bands of its own on a disk of kind smr; not if left out.
     """
@@ -452,6 +454,7 @@ class Device(Declaration, extra="allow"):
     media_cache_bytes: int | None = None
     clean_after_idle_ms: float | None = Field(default=None, ge=0)
     own_bands: bool | None = None
+    most_members: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
     def _shingled_disk_is_complete(self) -> Device:
@@ -469,7 +472,9 @@ class Device(Declaration, extra="allow"):
     @property
     def parameters(self) -> dict[str, Any]:
         """Everything the driver is told, without the prose."""
-        return self.model_dump(exclude={"title", "source", "balance"}, exclude_none=True)
+        return self.model_dump(
+            exclude={"title", "source", "balance", "most_members"}, exclude_none=True
+        )
 
 
 class _Devices(Declaration):
@@ -582,7 +587,7 @@ class Declarations:
                     self._check(name, key, engine, own, "its engines")
             self._check(name, "device", experiment.device, self.devices, "workloads/devices.yaml")
             if experiment.host != REAL:
-                self._check(name, "host", experiment.host, self.hosts, HOSTS)
+                self._check_host(name, experiment)
             for scale_name, scale in self.scales.items():
                 if experiment.size not in scale.factor:
                     raise DeclarationError(
@@ -632,11 +637,37 @@ class Declarations:
                 f"itself; name one on a device as it is"
             )
 
+    def _check_host(self, name: str, experiment: Experiment) -> None:
+        self._check(name, "host", experiment.host, self.hosts, HOSTS)
+        wrong = {
+            "profile": experiment.profile and "perf profiles real hosts, in their time",
+            "processors": experiment.processors is not None and f"{HOSTS} has its processors",
+            "device": self.devices[experiment.device].kind == "path"
+            and "it has no real directory; name a model of a device",
+        }
+        for key, why in wrong.items():
+            if why:
+                raise DeclarationError(
+                    f"{self.experiments_path}: experiments.{name}.{key}: does not go with host "
+                    f"{experiment.host}, which is simulated: {why}"
+                )
+
     def _check_members(self, name: str, experiment: Experiment) -> None:
-        if experiment.members is not None and self.devices[experiment.device].kind != "raid0":
+        if experiment.members is None:
+            return
+        device = self.devices[experiment.device]
+        place = f"{self.experiments_path}: experiments.{name}"
+        if device.kind != "raid0":
             raise DeclarationError(
-                f"{self.experiments_path}: experiments.{name}.members: goes with a device of kind "
-                f"raid0, which {experiment.device} is not"
+                f"{place}.members: goes with a device of kind raid0, which {experiment.device} "
+                f"is not"
+            )
+        counts = experiment.sweep[experiment.members.source].full
+        if device.most_members is None or max(map(int, counts)) > device.most_members:
+            raise DeclarationError(
+                f"{place}.sweep.{experiment.members.source}: has {max(map(int, counts))} disks, "
+                f"{experiment.device} in workloads/devices.yaml {device.most_members or 'no'} "
+                f"most_members; sweep fewer, or give it more there"
             )
 
     def _check(

@@ -27,8 +27,9 @@ class Host(Declaration):
     ----------
     processors : int
         How many there are.
-    slower : float
-        What each work takes here over what it takes on the host of the calibration.
+    rating : float, optional
+        Of one thread, in MIPS, by 7-Zip's benchmark (`7z b -mmt1`). Work takes as much longer here
+        than on the host of a calibration as that one's rating is higher; as long without one.
     slice_us, wake_up_granularity_us : float
         After how much a thread gives its processor to one that has had less, and how much less a
         thread that wakes up must have had to get one at once.
@@ -40,7 +41,7 @@ class Host(Declaration):
     title: str
     source: str
     processors: int = Field(ge=1)
-    slower: float = Field(default=1, gt=0)
+    rating: float | None = Field(default=None, gt=0)
     slice_us: float = Field(gt=0)
     wake_up_granularity_us: float = Field(ge=0)
     switch_ns: float = Field(ge=0)
@@ -103,12 +104,15 @@ class Calibration(Declaration):
 
     Attributes
     ----------
-    machine, compiler, libraries : str, str, dict
-        Where, and of what the driver was built: these change counts.
+    machine, rating : str, float
+        Where, and how fast that is, see `Host`.
+    compiler, libraries : str, dict
+        Of what the driver was built: these change counts, so the driver refuses others.
     """
 
     engine: str
     machine: str
+    rating: float = Field(gt=0)
     compiler: str
     libraries: dict[str, str]
     roles: dict[str, Fit]
@@ -162,18 +166,20 @@ def load_calibration(root: Path, engine: str) -> Calibration:
 
 def specification(name: str, host: Host, calibration: Calibration) -> dict[str, Any]:
     """Give what the driver is told of a simulated host."""
+    slower = 1 if host.rating is None else calibration.rating / host.rating
     return {
         "id": name,
         "processors": host.processors,
         "slice_us": host.slice_us,
         "wake_up_granularity_us": host.wake_up_granularity_us,
-        "switch_ns": host.switch_ns * host.slower,
-        "wake_ns": host.wake_ns * host.slower,
+        "switch_ns": host.switch_ns * slower,
+        "wake_ns": host.wake_ns * slower,
         "costs_ns": {
-            role: {work: cost * host.slower for work, cost in fitted.costs_ns.items()}
+            role: {work: cost * slower for work, cost in fitted.costs_ns.items()}
             for role, fitted in calibration.roles.items()
         },
         "calibration": {
+            "engine": calibration.engine,
             "machine": calibration.machine,
             "compiler": calibration.compiler,
             "libraries": calibration.libraries,

@@ -323,6 +323,8 @@ class _Planner:
     def _why_no_disk(self, experiment: Experiment) -> str | None:
         """Tell why an experiment cannot go to the real disk of this host."""
         device = self.declarations.devices[experiment.device]
+        if self.host.disk is not None and experiment.host != REAL:
+            return "its time is simulated, which a real disk's cannot be"
         if self.host.disk is None or experiment.any_disk or device.kind == "memory":
             return None
         if device.balance is not None:

@@ -31,6 +31,7 @@ def _content(**changes: Any) -> dict[str, Any]:
     content: dict[str, Any] = {
         "engine": "leveldb",
         "machine": "a host",
+        "rating": 3000,
         "compiler": "a compiler",
         "libraries": {"snappy": "1.1.9"},
         "roles": dict.fromkeys(ROLES, FIT),
@@ -51,7 +52,7 @@ def test_a_host_that_is_slower_takes_longer_for_each_work() -> None:
     calibration = Calibration.model_validate(_content())
     told = specification("here", host, calibration)
     assert told["costs_ns"]["client"] == COSTS
-    slow = specification("slow", host.model_copy(update={"slower": 3}), calibration)
+    slow = specification("slow", host.model_copy(update={"rating": 1000}), calibration)
     assert slow["costs_ns"]["background"]["compares"] == 37.5
     assert slow["switch_ns"] == 3 * told["switch_ns"]
     assert slow["processors"] == told["processors"]

@@ -191,6 +191,31 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
             "device: hdd_7200\n",
             "pcp_disks_hdd.members: goes with a device of kind raid0, which hdd_7200 is not",
         ),
+        (
+            "devices",
+            "most_members: 10",
+            "most_members: 9",
+            "pcp_disks_hdd.sweep.disks: has 10 disks",
+        ),
+        ("devices", "    most_members: 10\n", "", "disks, hdd_7200_raid0 in .* no most_members"),
+        (
+            "experiments",
+            "    host: here\n",
+            "    host: here\n    profile: true\n",
+            "time_memory_here.profile: does not go with host here, which is simulated: perf",
+        ),
+        (
+            "experiments",
+            "    host: here\n",
+            "    host: here\n    processors: 1\n",
+            "time_memory_here.processors: does not go with host here",
+        ),
+        (
+            "experiments",
+            "    host: here\n",
+            "    host: here\n    device: path\n",
+            "time_memory_here.device: does not go with host here, .* no real directory",
+        ),
         ("experiments", "processors: 1", "processors: 0", "pcp_alone_overhead.processors"),
         (
             "workloads",

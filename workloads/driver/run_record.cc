@@ -1,6 +1,5 @@
 #include "driver/run_record.h"
 
-#include <snappy.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -14,12 +13,6 @@
 #include <thread>
 
 #include "driver/build_identity.h"
-
-#ifdef __clang__
-#define RECOMPACT_COMPILER "clang " __clang_version__
-#else
-#define RECOMPACT_COMPILER "gcc " __VERSION__
-#endif
 
 namespace recompact {
 
@@ -163,11 +156,6 @@ std::string Percent(double share) {
   return text;
 }
 
-std::string SnappyVersion() {
-  return std::to_string(SNAPPY_MAJOR) + "." + std::to_string(SNAPPY_MINOR) +
-         "." + std::to_string(SNAPPY_PATCHLEVEL);
-}
-
 }  // namespace
 
 std::vector<std::string> SuspectReasons(const RunResult& result) {
@@ -215,9 +203,9 @@ std::vector<std::string> SuspectReasons(const RunResult& result) {
 Json BuildRecord() {
   return {{"engine",
            {{"build",
-             {{"compiler", RECOMPACT_COMPILER},
+             {{"compiler", kCompiler},
               {"flags", kBuildFlags},
-              {"libraries", {{"snappy", SnappyVersion()}}},
+              {"libraries", LibraryVersions()},
               {"tree_hash", kTreeHash}}}}},
           {"driver", {{"source_hash", kDriverHash}}}};
 }

@@ -112,6 +112,7 @@ TEST_F(RunRecordTest, HoldsWhatTheContractNames) {
   for (const char* name : {"compiler", "flags", "tree_hash"}) {
     EXPECT_TRUE(record["engine"]["build"][name].is_string()) << name;
   }
+  EXPECT_FALSE(record["engine"]["build"]["libraries"]["snappy"].empty());
   EXPECT_TRUE(record["driver"]["source_hash"].is_string());
   for (const char* name : {"cpu", "cpu_family", "cpu_model", "cores",
                            "memory_bytes", "kernel", "os", "filesystem"}) {

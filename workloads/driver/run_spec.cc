@@ -6,6 +6,7 @@
 #include <fstream>
 #include <vector>
 
+#include "driver/build_identity.h"
 #include "driver/file_placement.h"
 #include "driver/json_object.h"
 
@@ -205,11 +206,38 @@ Status ReadCosts(const Json& value, const std::string& where,
   return object.Finish();
 }
 
+// Costs are those of one engine, compiler and set of libraries, which change
+// what is counted.
+void CheckCalibration(const Json& value, const std::string& engine,
+                      JsonObject* host) {
+  JsonObject object(value, host->Where("calibration"));
+  std::string calibrated, compiler;
+  object.Take("engine", &calibrated);
+  object.Ignore("machine");
+  object.Take("compiler", &compiler);
+  const Json* const libraries = object.Take("libraries");
+  host->Fail(object.Finish());
+  if (libraries == nullptr) return;
+  const auto check = [&](const std::string& key, const std::string& theirs,
+                         const std::string& ours) {
+    if (theirs == ours) return;
+    host->Fail(Status::BadInput(
+        host->Where("calibration." + key),
+        "is of " + theirs + ", and this driver of " + ours,
+        "measure its costs with ./repro calibrate --engine " + engine));
+  };
+  check("engine", calibrated, engine);
+  check("compiler", compiler, kCompiler);
+  check("libraries", libraries->dump(), Json(LibraryVersions()).dump());
+}
+
 Status ReadHost(const Json& value, const std::string& where,
-                Simulation::Host* host) {
+                const std::string& engine, Simulation::Host* host) {
   JsonObject object(value, where);
   object.Ignore("id");
-  object.Ignore("calibration");
+  if (const Json* const calibration = object.Take("calibration")) {
+    CheckCalibration(*calibration, engine, &object);
+  }
   double slice_us = 0, granularity_us = 0, switch_ns = 0, wake_ns = 0;
   object.Take("processors", 1, &host->processors.count);
   object.TakePositive("slice_us", &slice_us);
@@ -421,15 +449,23 @@ Status ReadDocument(RunSpec* spec) {
       spec->run.find_first_not_of("0123456789abcdef") != std::string::npos) {
     object.Fail("run", "must be 16 hexadecimal digits");
   }
-  if (object.Has("host")) {
-    object.Fail(ReadHost(*object.Take("host"), object.Where("host"),
-                         &spec->host.emplace()));
-  }
   if (const Json* const engine = object.Take("engine")) {
     object.Fail(ReadEngine(*engine, object.Where("engine"), spec));
   }
   if (const Json* const device = object.Take("device")) {
     object.Fail(ReadDevice(*device, object.Where("device"), &spec->device));
+  }
+  if (object.Has("host")) {
+    object.Fail(ReadHost(*object.Take("host"), object.Where("host"),
+                         spec->engine_id, &spec->host.emplace()));
+    if (spec->device.kind == DeviceKind::kPath) {
+      object.Fail("device.kind",
+                  "is path, a real directory, which a simulated host does not "
+                  "have");
+    }
+    if (object.Has("profile")) {
+      object.Fail("profile", "goes with a real host: perf sees its time");
+    }
   }
   object.TakePositive("scale_factor", &spec->scale_factor);
   object.Take("seed", &spec->seed);

@@ -2,12 +2,16 @@
 
 #include <string>
 
+#include "driver/build_identity.h"
 #include "driver/test_directory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace recompact {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 using Json = nlohmann::ordered_json;
 using Pointer = Json::json_pointer;
@@ -80,7 +84,11 @@ Json SimulatedHost() {
           {"wake_up_granularity_us", 1000.5},
           {"switch_ns", 1500},
           {"wake_ns", 2000},
-          {"calibration", "any"},
+          {"calibration",
+           {{"engine", "leveldb"},
+            {"machine", "any"},
+            {"compiler", kCompiler},
+            {"libraries", LibraryVersions()}}},
           {"costs_ns", {{"client", costs}, {"background", costs}}}};
 }
 
@@ -119,6 +127,38 @@ TEST_F(RunSpecTest, NamesWhatIsWrongWithASimulatedHost) {
   host["costs_ns"]["client"]["reads"] = -1;
   ExpectRefused("/host", host,
                 "host.costs_ns.client.reads: must not be negative");
+}
+
+TEST_F(RunSpecTest, ASimulatedHostHasNoRealDiskAndNoProfiler) {
+  Json document = Json::parse(kSpec);
+  document["host"] = SimulatedHost();
+  document["profile"] = true;
+  Status status = Read(document.dump());
+  EXPECT_EQ(status.code(), ExitCode::kBadInput);
+  EXPECT_THAT(status.message(),
+              HasSubstr(path_ + ": profile: goes with a real host"));
+  document.erase("profile");
+  document["device"] = {{"id", "path"}, {"kind", "path"}};
+  status = Read(document.dump());
+  EXPECT_EQ(status.code(), ExitCode::kBadInput);
+  EXPECT_THAT(status.message(), HasSubstr(path_ + ": device.kind: is path"));
+}
+
+TEST_F(RunSpecTest, RefusesCostsOfAnotherEngineCompilerOrLibrary) {
+  for (const auto& [key, value] :
+       {std::pair<std::string, Json>{"engine", "ldc"},
+        {"compiler", "gcc 4.2"},
+        {"libraries", {{"snappy", "1.0.5"}}}}) {
+    Json document = Json::parse(kSpec);
+    document["host"] = SimulatedHost();
+    document["host"]["calibration"][key] = value;
+    const Status status = Read(document.dump());
+    EXPECT_EQ(status.code(), ExitCode::kBadInput) << key;
+    EXPECT_THAT(
+        status.message(),
+        AllOf(HasSubstr(path_ + ": host.calibration." + key + ": is of "),
+              HasSubstr("./repro calibrate --engine leveldb")));
+  }
 }
 
 TEST_F(RunSpecTest, ReadsAllOfIt) {

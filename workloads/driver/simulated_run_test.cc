@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "driver/build_identity.h"
 #include "driver/driver_fixture.h"
 #include "simulator/work.h"
 
@@ -30,7 +31,11 @@ class SimulatedRunTest : public DriverTest {
                      {"wake_up_granularity_us", 1000},
                      {"switch_ns", 1500},
                      {"wake_ns", 2000},
-                     {"calibration", "none"},
+                     {"calibration",
+                      {{"engine", "pristine"},
+                       {"machine", "any"},
+                       {"compiler", kCompiler},
+                       {"libraries", LibraryVersions()}}},
                      {"costs_ns", {{"client", costs}, {"background", costs}}}};
     spec_["device"] = Json::parse(kSsd);
     Json mixed = ReplayPhase("mixed", MixedTrace());
