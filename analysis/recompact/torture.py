@@ -22,6 +22,7 @@ from recompact.declarations import Declaration, DeclarationError, load
 from recompact.errors import RecompactError
 from recompact.experiments import OPTIONS_OF, Declarations, Engine, OptionName, Scalar
 from recompact.measure import data_root
+from recompact.plan import Sources, digest
 from recompact.publish import read_block, write_block
 
 FOLDER = "engines/torture"
@@ -29,8 +30,10 @@ OPTION_SETS = f"{FOLDER}/option_sets.yaml"
 STOCK_FAILURES = f"{FOLDER}/stock_failures.yaml"
 BUGS = f"{FOLDER}/bugs"
 BUGS_HEAD = ("| engine | bug | caught by |", "| --- | --- | --- |")
+BENCH_KINDS = (".cc", ".h", ".txt", ".yaml")  # files of FOLDER that the bench is made of
 README = f"{FOLDER}/README.md"
 FAILING_SEEDS = f"{FOLDER}/failing_seeds.csv"
+ROUND = "build/torture/round.json"  # what a round that was broken off is done with
 COMMON_SET = "small"  # of which databases pass from engine to engine
 DEEP_SET = "fan_out_2"  # with more levels than upstream reads
 FIRST_SEED = 1
@@ -265,7 +268,8 @@ def torture(root: Path, engine: str, seed: int, minutes: float) -> Counter[str] 
             return None
         seed += 1000  # a round uses the seeds that follow its own
         if time.monotonic() >= start + 60 * minutes:
-            print(f"{engine}: {_listing(figures)}, {time.monotonic() - start:.0f} seconds")
+            seconds = time.monotonic() - start
+            print(f"{engine}: {_listing(figures)}, {seconds:.0f} seconds", flush=True)
             return figures
 
 
@@ -276,16 +280,31 @@ def _listing(figures: Counter[str]) -> str:
 def torture_all(root: Path, engines: Sequence[str], seed: int, minutes: float) -> bool:
     """Torture engines in turn, then try their databases on each other; say whether all passed.
 
-    The figures go into engines/torture/README.md when every engine was asked for and passed.
+    A round of several engines takes two hours: one that was broken off goes on with the engines
+    that it is not done with, unless what they are tested with has changed. The figures go into
+    engines/torture/README.md when every engine was asked for and passed.
     """
+    path = root / ROUND
+    done = json.loads(path.read_text("utf-8")) if len(engines) > 1 and path.exists() else {}
     figures = {}
     for engine in engines:
+        tested = _what_is_tested(root, engine, seed, minutes)
+        if done.get(engine, {}).get("tested") == tested:
+            print(f"{engine}: passed before this round was broken off", flush=True)
+            figures[engine] = Counter(done[engine]["figures"])
+            continue
         of_engine = torture(root, engine, seed, minutes)
         if of_engine is None:
             return False
         figures[engine] = of_engine
+        if len(engines) > 1:
+            done[engine] = {"tested": tested, "figures": of_engine}
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
     if not foreign_databases(root, engines):
         return False
+    if len(engines) > 1:
+        path.unlink()
     if list(engines) == list(Declarations(root).engines):
         names = sorted(set().union(*figures.values()))
         lines = [f"| | {' | '.join(figures)} |", "| --- |" + " --- |" * len(figures)]
@@ -294,6 +313,14 @@ def torture_all(root: Path, engines: Sequence[str], seed: int, minutes: float) -
             lines.append(f"| {name.replace('_', ' ')} | {cells} |")
         write_block(root / README, "figures", lines)
     return True
+
+
+def _what_is_tested(root: Path, engine: str, seed: int, minutes: float) -> str:
+    """Name an engine's sources, the bench, and how much of it is run."""
+    bench = sorted(path for path in (root / FOLDER).iterdir() if path.is_file())
+    texts = [(path.name, path.read_text("utf-8")) for path in bench if path.suffix in BENCH_KINDS]
+    tree = Sources(root).tree(Declarations(root), engine)
+    return digest([tree, texts, seed, minutes])
 
 
 def short(root: Path, engine: str) -> bool:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,35 @@ def test_a_failing_seed_is_kept_once(tmp_path: Path) -> None:
         torture._keep_seed(root, "leveldb", seed)
     torture._keep_seed(root, "pristine", 9)
     assert torture.failing_seeds(root, "leveldb") == [7, 8]
+
+
+def test_a_round_that_was_broken_off_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = checkout.copy(tmp_path)
+    tortured: list[str] = []
+    fails = {"pcp"}
+
+    def play(_root: Path, engine: str, *_: object) -> Counter[str] | None:
+        tortured.append(engine)
+        return None if engine in fails else Counter({"kills": len(engine)})
+
+    monkeypatch.setattr(torture, "torture", play)
+    monkeypatch.setattr(torture, "foreign_databases", lambda *_: True)
+    engines = ["leveldb", "ldc", "pcp"]
+    assert not torture.torture_all(root, engines, seed=1, minutes=0)
+    fails.clear()
+    assert torture.torture_all(root, engines, seed=1, minutes=0)
+    assert tortured == ["leveldb", "ldc", "pcp", "pcp"]
+    # A whole round begins anew; so does one whose bench has changed since, and one engine alone.
+    fails.add("pcp")
+    assert not torture.torture_all(root, engines, seed=1, minutes=0)
+    assert tortured[4:] == engines
+    (root / torture.FOLDER / "another_test.cc").write_text("// another", encoding="utf-8")
+    assert not torture.torture_all(root, engines, seed=1, minutes=0)
+    assert tortured[7:] == engines
+    assert torture.torture_all(root, ["ldc"], seed=1, minutes=0)
+    assert tortured[10:] == ["ldc"]
 
 
 def test_every_planted_bug_says_what_it_is() -> None:
