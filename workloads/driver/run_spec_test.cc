@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "driver/build_identity.h"
+#include "driver/simulated_host.h"
 #include "driver/test_directory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -75,26 +75,15 @@ class RunSpecTest : public ::testing::Test {
 };
 
 // A simulated host on which every work costs something.
-Json SimulatedHost() {
+Json CostlyHost() {
   Json costs;
   for (int i = 0; i < kWorkKinds; i++) costs[kWorkNames[i]] = i + 0.5;
-  return {{"id", "here"},
-          {"processors", 12},
-          {"slice_us", 3000},
-          {"wake_up_granularity_us", 1000.5},
-          {"switch_ns", 1500},
-          {"wake_ns", 2000},
-          {"calibration",
-           {{"engine", "leveldb"},
-            {"machine", "any"},
-            {"compiler", kCompiler},
-            {"libraries", LibraryVersions()}}},
-          {"costs_ns", {{"client", costs}, {"background", costs}}}};
+  return SimulatedHost("leveldb", costs);
 }
 
 TEST_F(RunSpecTest, ReadsASimulatedHost) {
   Json document = Json::parse(kSpec);
-  document["host"] = SimulatedHost();
+  document["host"] = CostlyHost();
   document["host"]["costs_ns"]["client"].erase(kWorkNames[0]);
   const Status status = Read(document.dump());
   ASSERT_TRUE(status.ok()) << status.message();
@@ -116,14 +105,14 @@ TEST_F(RunSpecTest, ReadsASimulatedHost) {
 }
 
 TEST_F(RunSpecTest, NamesWhatIsWrongWithASimulatedHost) {
-  Json host = SimulatedHost();
+  Json host = CostlyHost();
   host["processors"] = 0;
   ExpectRefused("/host", host, "host.processors: must be at least 1");
-  host = SimulatedHost();
+  host = CostlyHost();
   host["costs_ns"]["client"]["guesses"] = 1;
   ExpectRefused("/host", host,
                 "host.costs_ns.client.guesses: is not a known key here");
-  host = SimulatedHost();
+  host = CostlyHost();
   host["costs_ns"]["client"]["reads"] = -1;
   ExpectRefused("/host", host,
                 "host.costs_ns.client.reads: must not be negative");
@@ -131,7 +120,7 @@ TEST_F(RunSpecTest, NamesWhatIsWrongWithASimulatedHost) {
 
 TEST_F(RunSpecTest, ASimulatedHostHasNoRealDiskAndNoProfiler) {
   Json document = Json::parse(kSpec);
-  document["host"] = SimulatedHost();
+  document["host"] = CostlyHost();
   document["profile"] = true;
   Status status = Read(document.dump());
   EXPECT_EQ(status.code(), ExitCode::kBadInput);
@@ -150,7 +139,7 @@ TEST_F(RunSpecTest, RefusesCostsOfAnotherEngineCompilerOrLibrary) {
         {"compiler", "gcc 4.2"},
         {"libraries", {{"snappy", "1.0.5"}}}}) {
     Json document = Json::parse(kSpec);
-    document["host"] = SimulatedHost();
+    document["host"] = CostlyHost();
     document["host"]["calibration"][key] = value;
     const Status status = Read(document.dump());
     EXPECT_EQ(status.code(), ExitCode::kBadInput) << key;

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "driver/build_identity.h"
 #include "driver/driver_fixture.h"
+#include "driver/simulated_host.h"
 #include "simulator/work.h"
 
 namespace recompact {
@@ -25,18 +25,8 @@ class SimulatedRunTest : public DriverTest {
     for (const char* name : kWorkNames) costs[name] = 1;
     costs["puts"] = 1500.5;
     costs["compares"] = 12.25;
-    spec_["host"] = {{"id", "two"},
-                     {"processors", 2},
-                     {"slice_us", 3000},
-                     {"wake_up_granularity_us", 1000},
-                     {"switch_ns", 1500},
-                     {"wake_ns", 2000},
-                     {"calibration",
-                      {{"engine", "pristine"},
-                       {"machine", "any"},
-                       {"compiler", kCompiler},
-                       {"libraries", LibraryVersions()}}},
-                     {"costs_ns", {{"client", costs}, {"background", costs}}}};
+    spec_["host"] = SimulatedHost("pristine", costs);
+    spec_["host"]["processors"] = 2;
     spec_["device"] = Json::parse(kSsd);
     Json mixed = ReplayPhase("mixed", MixedTrace());
     mixed["threads"] = 3;
