@@ -54,14 +54,13 @@ rule write_trace:
 # name in results/raw, outside of Snakemake's care, so that a finished run is
 # never removed or repeated, whatever is newer than it; what Snakemake sees is a
 # mark. A run takes all cores, so that nothing is measured beside anything else,
-# unless its time is simulated; the priority keeps the planned order, in which the repetitions of compared
-# engines interleave.
+# unless its time is simulated; the priority keeps the planned order, in which the
+# repetitions of compared engines interleave.
 rule run:
     input:
         driver=lambda w: pipeline.driver_of(plan.run(w.run)),
         traces=lambda w: pipeline.traces_of(plan, w.run),
         base=lambda w: pipeline.base_of(plan.run(w.run)),
-        calibration=lambda w: pipeline.calibration_of(plan.run(w.run)),
     output:
         touch(f"{pipeline.FINISHED}/{{run}}"),
     log:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shutil
 import subprocess
@@ -99,7 +100,7 @@ def _plan(words: argparse.Namespace) -> int:
     inventory = {schedule.EMULATED_GROUP: ["this host"]}
     if words.hosts is not None:
         inventory = schedule.read_inventory(words.hosts)
-    budget_s = None if words.budget is None else schedule.parse_budget(words.budget)
+    budget_s = None if words.budget is None else _seconds(words.budget)
     found = schedule.schedule(
         pipeline.declarations(),
         words.scale,
@@ -111,6 +112,12 @@ def _plan(words: argparse.Namespace) -> int:
     )
     print(schedule.text(found))
     return 0
+
+
+def _seconds(time: str) -> float:
+    from recompact import schedule
+
+    return schedule.parse_budget(time)
 
 
 def _must_be_here(*engines: str) -> None:
@@ -175,7 +182,8 @@ def main(arguments: list[str] | None = None) -> int:
             case "test":
                 from recompact import checks
 
-                return checks.run(ROOT, words.checks)
+                within_s = math.inf if words.within is None else _seconds(words.within)
+                return checks.run(ROOT, words.checks, words.keep, within_s)
             case "figures":
                 return _figures(words.png)
             case "publish":

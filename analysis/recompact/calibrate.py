@@ -2,16 +2,17 @@
 
 A driver counts what each thread does (`workloads/simulator/work.h`) and how much processor time it
 has. The time of a phase's threads of one role is taken for the sum of their counts times the costs,
-none negative, that come nearest to all phases relative to what each took.
+none negative, that come nearest to all phases relative to what each took. All repetitions count:
+one that was quick may have had less to do, and what a busy machine adds averages out. Of kinds that
+come together, such as a read and its bytes, the fit cannot tell whose the time is; a small penalty
+on large shares lets both have some. What threads do to each other is measured alone.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,23 +25,34 @@ from scipy.optimize import nnls
 from recompact import pipeline, shell
 from recompact.errors import RecompactError
 from recompact.experiments import ScaleName
-from recompact.hosts import ROLES, Calibration, Fit, HeldOut, calibration_path
-from recompact.jobs import Run
+from recompact.hosts import (
+    ROLES,
+    Calibration,
+    Fit,
+    HeldOut,
+    calibration_path,
+    load_ratings,
+    ratings_path,
+)
 from recompact.plan import make
 from recompact.tables import canonical, host_label
 
 SCALE: ScaleName = "small"
-NO_FIGURE = "RC-NOISE"  # it needs no run that is not made anyway
-EXPERIMENTS = ("time_memory",)  # in real time
-HELD_OUT = ("wh", "c", "e")  # phases; chosen before anything was fitted
+EXPERIMENTS = ("time_memory", "time_sizes")  # in real time
+HELD_OUT_PHASES, HELD_OUT_VALUE_BYTES = ("wh", "c", "e"), 1024
 LEAST_S = 0.02  # of a phase: of less the clock tells little
 SAMPLES = 200
+RIDGE = 0.01  # penalty on the squared share of a kind, as against the squared relative error
+PASSES = 7  # of 7-Zip's benchmark, of which the best counts: others on the host only take
 MEDIAN_ERROR, HIGH_ERROR = 0.10, 0.20  # of what is held out: in the median, of nine in ten
 SEED = 1
 
 
 class CalibrationError(RecompactError):
     """Costs that the runs do not bear out, or runs that are not there."""
+
+
+Phase = tuple[str, str, str, str]  # experiment, point, phase, role
 
 
 @dataclass(frozen=True)
@@ -53,6 +65,17 @@ class Row:
     role: str
     counts: dict[str, int]
     processor_s: float
+
+    @property
+    def what(self) -> Phase:
+        """What it is a repetition of."""
+        return self.experiment, self.point, self.phase, self.role
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether costs are held against it, and not fitted to it."""
+        value_bytes = json.loads(self.point).get("value_bytes")
+        return self.phase in HELD_OUT_PHASES and value_bytes == HELD_OUT_VALUE_BYTES
 
 
 def calibrate(root: Path, engine: str) -> Calibration:
@@ -67,20 +90,20 @@ def calibrate(root: Path, engine: str) -> Calibration:
     points = [point for point in plan.points if point["built"] == engine]
     if not points:
         raise CalibrationError(f"{', '.join(EXPERIMENTS)}: engine {engine} is in none of them")
-    _measure(root, [plan.runs[point["run"]] for point in points])
+    pipeline.make_runs(root, SCALE, EXPERIMENTS, [point["run"] for point in points])
     records = [
         (point, json.loads((root / pipeline.RAW / point["run"] / "run.json").read_text("utf-8")))
         for point in points
     ]
-    rows = best([row for point, record in records for row in _rows(point, record)])
+    rows = [row for point, record in records for row in _rows(point, record)]
+    primitives = _primitives(root, engine)
     first = records[0][1]
     found = Calibration(
         engine=engine,
         machine=host_label(first["host"]),
-        rating=rating(),
         compiler=first["engine"]["build"]["compiler"],
         libraries=first["engine"]["build"]["libraries"],
-        roles={role: fit([row for row in rows if row.role == role]) for role in ROLES},
+        roles={role: fit([row for row in rows if row.role == role], primitives) for role in ROLES},
         held_out=(),
     )
     found = found.model_copy(update={"held_out": tuple(_held_out(found, rows))})
@@ -88,29 +111,41 @@ def calibrate(root: Path, engine: str) -> Calibration:
     check(found)
     path = calibration_path(root, engine)
     path.parent.mkdir(exist_ok=True)
+    _note_rating(root, found.machine)
     content = found.model_dump(mode="json")
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     return found
 
 
-def _measure(root: Path, runs: Iterable[Run]) -> None:
-    marks = sorted({f"{pipeline.FINISHED}/{run.id}" for run in runs})
-    words = [sys.executable, "-m", "snakemake", "--profile", f"profiles/{SCALE}", *marks]
-    words += ["--config", f"scale={SCALE}", f"panels={NO_FIGURE}", f"also={' '.join(EXPERIMENTS)}"]
-    if subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, check=False).returncode != 0:
-        raise CalibrationError("the runs to calibrate with failed; the messages above say why")
+def _primitives(root: Path, engine: str) -> dict[str, float]:
+    """Measure what threads do to each other, in ns, which workloads do little of."""
+    driver = root / f"build/engines/{engine}/driver/recompact_driver"
+    costs: dict[str, float] = json.loads(shell.run([str(driver), "--primitives"]))
+    return {work: _round(cost) for work, cost in costs.items()}
 
 
 def rating() -> float:
     """Rate one thread of this host, in MIPS, by 7-Zip's benchmark (dictionary of 4 MiB).
 
-    Time that others took does not count.
+    The best of several passes.
 
     Raises
     ------
     CalibrationError
         If 7-Zip tells no rating.
     """
+    return max(_rating_of_one_pass() for _ in range(PASSES))
+
+
+def _note_rating(root: Path, machine: str) -> None:
+    """Rate this host once: engines that were calibrated on it are compared with each other."""
+    ratings = load_ratings(root)
+    if machine not in ratings:
+        text = yaml.safe_dump(dict(sorted((ratings | {machine: rating()}).items())))
+        ratings_path(root).write_text(text, encoding="utf-8")
+
+
+def _rating_of_one_pass() -> float:
     said = shell.run(["7zz", "b", "1", "-mmt1", "-md22"])
     # Totals of packing and unpacking: usage in %, rating at full usage, rating as it was.
     total = re.search(r"^Tot: +\d+ +(\d+) +\d+$", said, re.MULTILINE)
@@ -130,50 +165,79 @@ def _rows(point: dict[str, Any], record: dict[str, Any]) -> Iterable[Row]:
                 yield Row(point["experiment"], place, phase["name"], role, counts, seconds)
 
 
-def best(rows: Iterable[Row]) -> list[Row]:
-    """Of repetitions of one phase keep the one with the least processor time: others only add."""
-    least: dict[tuple[str, str, str, str], Row] = {}
+def medians(rows: Iterable[Row]) -> dict[Phase, float]:
+    """Give the median processor time of the repetitions of each phase, in seconds."""
+    times: dict[Phase, list[float]] = {}
     for row in rows:
-        key = (row.experiment, row.point, row.phase, row.role)
-        if key not in least or row.processor_s < least[key].processor_s:
-            least[key] = row
-    return list(least.values())
+        times.setdefault(row.what, []).append(row.processor_s)
+    return {what: float(np.median(taken)) for what, taken in times.items()}
 
 
-def fit(rows: Sequence[Row]) -> Fit:
+def fit(rows: Sequence[Row], primitives: Mapping[str, float]) -> Fit:
     """Fit the costs of one role to the phases that are not held out.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        All repetitions of phases.
+    primitives : mapping of str to float
+        Costs that are known, in ns.
 
     Raises
     ------
     CalibrationError
         If there are none.
     """
-    fitted = [row for row in rows if row.phase not in HELD_OUT]
+    fitted = [row for row in rows if not row.is_held_out]
     if not fitted:
         raise CalibrationError("no phase took long enough to fit costs to")
-    names = list(fitted[0].counts)
+    names = [name for name in fitted[0].counts if name not in primitives]
     counts = np.array([[row.counts[name] for name in names] for row in fitted], dtype=float)
-    seconds = np.array([row.processor_s for row in fitted])
-    costs = _solve(counts, seconds)
+    usual = medians(fitted)
+    weights = np.array([1 / usual[row.what] for row in fitted])
+    left = np.array([row.processor_s - _time_s(row, primitives) for row in fitted])
+    costs = _solve(counts, left, weights)
     draw = np.random.default_rng(SEED)
     drawn = [draw.integers(len(fitted), size=len(fitted)) for _ in range(SAMPLES)]
-    samples = np.array([_solve(counts[chosen], seconds[chosen]) for chosen in drawn])
+    samples = np.array([_solve(counts[chosen], left[chosen], weights[chosen]) for chosen in drawn])
     low, high = np.quantile(samples, [0.05, 0.95], axis=0)
     there = [i for i, cost in enumerate(costs) if cost > 0]
     return Fit(
-        costs_ns={names[i]: _round(costs[i]) for i in there},
-        intervals_ns={names[i]: (_round(low[i]), _round(high[i])) for i in there},
+        costs_ns={names[i]: _round(costs[i]) for i in there} | dict(primitives),
+        intervals_ns={names[i]: (_round(low[i]), _round(high[i])) for i in there}
+        | {name: (cost, cost) for name, cost in primitives.items()},
     )
 
 
 def _solve(
-    counts: npt.NDArray[np.float64], seconds: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.float64],
+    seconds: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
-    """Solve for costs in ns, each row weighted by what it took."""
-    scale = np.where(counts.max(axis=0) > 0, counts.max(axis=0), 1)
-    solution, _ = nnls(counts / scale / seconds[:, None], np.ones(len(seconds)))
+    """Solve for costs in ns.
+
+    Parameters
+    ----------
+    counts : ndarray of float, shape (rows, kinds)
+        How often each kind was done.
+    seconds, weights : ndarray of float, shape (rows,)
+        What that took, and how much a second counts.
+    """
+    shares = counts * weights[:, None]  # of a row's time, were the cost a second
+    scale = np.sqrt((shares**2).mean(axis=0))
+    scale[scale == 0] = 1
+    penalty = np.sqrt(RIDGE * len(seconds)) * np.eye(counts.shape[1])
+    solution, _ = nnls(
+        np.vstack([shares / scale, penalty]),
+        np.append(seconds * weights, np.zeros(counts.shape[1])),
+    )
     costs: npt.NDArray[np.float64] = solution / scale * 1e9
     return costs
+
+
+def _time_s(row: Row, costs_ns: Mapping[str, float]) -> float:
+    """Tell what a row takes at some costs."""
+    return sum(cost * row.counts[name] for name, cost in costs_ns.items()) * 1e-9
 
 
 def _round(value: float) -> float:
@@ -181,18 +245,22 @@ def _round(value: float) -> float:
 
 
 def _held_out(calibration: Calibration, rows: Iterable[Row]) -> Iterable[HeldOut]:
-    for row in rows:
-        if row.phase in HELD_OUT:
-            costs = calibration.roles[row.role].costs_ns
-            modelled = sum(cost * row.counts[name] for name, cost in costs.items()) * 1e-9
-            yield HeldOut(
-                experiment=row.experiment,
-                point=row.point,
-                phase=row.phase,
-                role=row.role,
-                processor_s=_round(row.processor_s),
-                modelled_s=_round(modelled),
-            )
+    """Hold costs against phases that are held out, by the median over the repetitions of each."""
+    ratios: dict[Phase, list[float]] = {}
+    held_out = [row for row in rows if row.is_held_out]
+    for row in held_out:
+        modelled = _time_s(row, calibration.roles[row.role].costs_ns)
+        ratios.setdefault(row.what, []).append(modelled / row.processor_s)
+    for what, taken in medians(held_out).items():
+        experiment, point, phase, role = what
+        yield HeldOut(
+            experiment=experiment,
+            point=point,
+            phase=phase,
+            role=role,
+            processor_s=_round(taken),
+            modelled_s=_round(taken * float(np.median(ratios[what]))),
+        )
 
 
 def text(calibration: Calibration) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from recompact import build, command_line, environment, torture, upstream
+from recompact import build, command_line, digests, environment, torture, upstream
 from recompact.errors import RecompactError
 from recompact.experiments import Declarations
 
@@ -129,8 +130,11 @@ def _scratch(folder: Path) -> dict[str, str]:
     return {"TEST_TMPDIR": str(scratch)}
 
 
-def all_checks(root: Path) -> list[Check]:
-    """List every check, the quick ones first."""
+def all_checks(root: Path, keep: bool = False) -> list[Check]:
+    """List every check, those first that tell most in the time that they take.
+
+    `keep` is of digests. Sanitizers leave out engines all of whose files are in those before.
+    """
 
     def command(name: str, *words: str | Path) -> Check:
         return Check(name, lambda: _command(root, *words))
@@ -156,10 +160,13 @@ def all_checks(root: Path) -> list[Check]:
     checks.append(
         command("pipeline", sys.executable, "-m", "pytest", "-q", "-m", "pipeline", "--tb=short")
     )
+    checks.append(Check("digests", partial(digests.check, root, keep)))
     declarations = Declarations(root)
     absent = build.unavailable(declarations)
     with_upstream_tests = []
     trees: set[str] = set()
+    sanitized: set[str] = set()
+    tortures, sanitizers = [], []
     for engine, entry in declarations.engines.items():
         if engine in absent:
             reason = f"{engine}: {absent[engine]}"
@@ -170,20 +177,25 @@ def all_checks(root: Path) -> list[Check]:
         first = entry.tree == "patched" and entry.tree not in trees
         trees.add(entry.tree)
         checks.append(Check(f"engine {engine}", partial(_engine_tests, root, engine, first)))
-        checks.append(Check(f"torture {engine}", partial(torture.short, root, engine)))
+        tortures.append(Check(f"torture {engine}", partial(torture.short, root, engine)))
         if entry.tree == "patched":  # the other has no code of ours
-            checks.append(Check(f"sanitizers {engine}", partial(torture.sanitized, root, engine)))
+            has_more = not sanitized.issuperset(entry.sources)
+            sanitized |= set(entry.sources)
+            passes = partial(torture.sanitized, root, engine)
+            sanitizers.append(Check(f"sanitizers {engine}", passes, has_more))
             with_upstream_tests.append(engine)
-    checks.append(Check("sanitizers simulator", partial(_sanitized_simulator, root)))
-    checks.append(Check("timed tests", partial(_timed_tests, root, with_upstream_tests)))
+    checks += tortures
     checks.append(Check("foreign databases", partial(torture.foreign_databases, root)))
+    checks.append(Check("sanitizers simulator", partial(_sanitized_simulator, root)))
+    checks += sanitizers
+    checks.append(Check("timed tests", partial(_timed_tests, root, with_upstream_tests)))
     for name, file in MACHINES.items():
         words = (sys.executable, "-m", "pytest", "-q", "-rsfE", file)
         checks.append(Check(name, partial(_command, root, *words), by_default=False))
     return checks
 
 
-def chosen(root: Path, names: Sequence[str] = ()) -> list[Check]:
+def chosen(root: Path, names: Sequence[str] = (), keep: bool = False) -> list[Check]:
     """Give the checks of these names, or those that run unless named.
 
     Raises
@@ -191,7 +203,7 @@ def chosen(root: Path, names: Sequence[str] = ()) -> list[Check]:
     RecompactError
         If a name is not that of a check.
     """
-    checks = all_checks(root)
+    checks = all_checks(root, keep)
     known = [check.name for check in checks]
     for name in names:
         if name not in known:
@@ -199,13 +211,22 @@ def chosen(root: Path, names: Sequence[str] = ()) -> list[Check]:
     return [check for check in checks if check.name in names or not names and check.by_default]
 
 
-def run(root: Path, names: Sequence[str] = ()) -> int:
-    """Run the checks, or those named; say what passed; return the exit status."""
-    checks = chosen(root, names)
+def run(
+    root: Path, names: Sequence[str] = (), keep: bool = False, within_s: float = math.inf
+) -> int:
+    """Run the checks, or those named; say what passed; return the exit status.
+
+    No check begins after `within_s` seconds; those that do not are named.
+    """
+    checks = chosen(root, names, keep)
     for engine, reason in build.unavailable(Declarations(root)).items() if not names else ():
         print(f"left out: {engine}: {reason}")
-    failed = []
+    failed, left_out = [], []
+    begin = time.monotonic()
     for check in checks:
+        if time.monotonic() - begin > within_s:
+            left_out.append(check.name)
+            continue
         print(f"== {check.name}", flush=True)
         start = time.monotonic()
         if not check.passes():
@@ -213,5 +234,8 @@ def run(root: Path, names: Sequence[str] = ()) -> int:
         print(f"== {check.name}: {time.monotonic() - start:.0f} s", flush=True)
     for name in failed:
         print(f"failed: {name}")
-    print(f"{len(checks) - len(failed)} passed, {len(failed)} failed")
+    if left_out:
+        print(f"no time was left for: {', '.join(left_out)}")
+    passed = len(checks) - len(failed) - len(left_out)
+    print(f"{passed} passed, {len(failed)} failed" + f", {len(left_out)} skipped" * bool(left_out))
     return 1 if failed else 0

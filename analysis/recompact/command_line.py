@@ -13,7 +13,7 @@ from typing import NoReturn
 from recompact import environment
 from recompact.errors import RecompactError
 
-SCALES = ("smoke", "small", "paper")
+SCALES = ("smoke", "small", "full", "paper")
 RUNTIMES = ("native", "docker", "podman")
 DISKS = ("ssd", "hdd", "smr", "raid0")
 # They build nothing and measure nothing, so the Python environment is all that they need.
@@ -68,7 +68,10 @@ def _commands() -> dict[str, argparse.ArgumentParser]:
         on_host(parser)
         parser.add_argument("--panels", default="all")
         parser.add_argument("snakemake", nargs="*", help="further words for snakemake, after --")
-    command("test").add_argument("checks", nargs="*", help="only these checks")
+    test = command("test")
+    test.add_argument("checks", nargs="*", help="only these checks")
+    test.add_argument("--within", help="begin no check later, such as 50m")
+    test.add_argument("--keep", action="store_true", help="write the table of digests anew")
     command("figures").add_argument("--png", action="store_true", help="besides SVG")
     publish = command("publish")
     on_host(publish)

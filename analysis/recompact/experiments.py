@@ -88,7 +88,7 @@ OPTIONS_OF = {
     "leveldb": {*get_args(CommonName), *get_args(LevelDbName)},
     "rocksdb": {*get_args(CommonName), *get_args(RocksDbName)},
 }
-ScaleName = Literal["smoke", "small", "paper"]
+ScaleName = Literal["smoke", "small", "full", "paper"]
 OURS = "recompact"  # in place of a paper, of experiments that no paper has
 
 
@@ -211,12 +211,31 @@ class Workload(Declaration):
         return self
 
 
+class Ensemble(Declaration):
+    """How many runs of a point there are on a simulated host, by what they differ in.
+
+    Attributes
+    ----------
+    seeds : int
+        Of the workload; all others have the first.
+    costs : int
+        Drawn within the error of the calibration, see `recompact.hosts.drawn`.
+    ties : int
+        With threads of equal time in the other order.
+    """
+
+    seeds: int = Field(ge=1)
+    costs: int = Field(ge=0)
+    ties: int = Field(ge=0, le=1)
+
+
 class Scale(Declaration):
-    """How large a run is."""
+    """How large a run is, and how often there is one like it."""
 
     purpose: str
     factor: dict[str, Annotated[int, Field(ge=1)]]
     repetitions: int = Field(ge=1)
+    ensemble: Ensemble
     sweep: Literal["full", "thin"]
     unscaled_operations: int = Field(ge=1)
 
@@ -239,12 +258,15 @@ class Stream(Declaration):
     scan_records: int | FromSweep | None = None
     unscaled: bool = False
     pace: Pace = Pace()
-    threads: int = Field(default=1, ge=1)
+    threads: Annotated[int, Field(ge=1)] | FromSweep = 1
 
     @property
     def from_sweep(self) -> tuple[FromSweep, ...]:
         """What the stream takes from the sweep."""
-        fields = (self.workload, self.operations, self.keys, self.value_bytes, self.scan_records)
+        fields = (
+            *(self.workload, self.operations, self.keys, self.value_bytes, self.scan_records),
+            self.threads,
+        )
         return tuple(value for value in fields if isinstance(value, FromSweep))
 
 
@@ -327,7 +349,7 @@ class Experiment(Declaration):
     any_disk: bool = False  # of a host with a real disk, whatever its kind
     direct_io: bool = True  # of engines that have it
     members: FromSweep | None = None
-    processors: int | None = Field(default=None, ge=1)
+    processors: Annotated[int, Field(ge=1)] | FromSweep | None = None
     options: dict[OptionName, Scalar | FromSweep] = {}
     scaled_options: dict[OptionName, int] = {}
     run_options: dict[OptionName, Scalar | FromSweep] = {}
@@ -364,7 +386,10 @@ class Experiment(Declaration):
     @property
     def from_sweep(self) -> tuple[FromSweep, ...]:
         """What the experiment and its phases take from the sweep."""
-        own = (self.members, self.scale_factor, *self.options.values(), *self.run_options.values())
+        own = (
+            *(self.members, self.scale_factor, self.processors),
+            *(*self.options.values(), *self.run_options.values()),
+        )
         streams = (stream for phase in self.all_phases for stream in phase.streams)
         of_streams = (value for stream in streams for value in stream.from_sweep)
         return (*(value for value in own if isinstance(value, FromSweep)), *of_streams)
@@ -407,24 +432,6 @@ class _Experiments(Declaration):
     experiments: dict[str, Experiment]
 
 
-class Balance(Declaration):
-    """How fast a device is, told by runs of another: see `recompact.calibration`.
-
-    Attributes
-    ----------
-    experiment : str
-        The runs that tell, of one engine at one point.
-    phase : str
-        Which of their phases.
-    compute_share : float
-        Share of a compaction's steps that is to be computation.
-    """
-
-    experiment: str
-    phase: str = "run"
-    compute_share: float = Field(gt=0, lt=1)
-
-
 DiskKind = Literal["ssd", "hdd", "smr", "raid0"]  # of a model, or of a real disk in its place
 BLOCK_BYTES = 4096  # of files on a shingled disk, see workloads/driver/file_placement.h
 
@@ -449,7 +456,6 @@ class Device(Declaration, extra="allow"):
     kind: Literal["memory", "path", "zoned_smr", "throttled"] | DiskKind
     title: str
     source: str
-    balance: Balance | None = None
     band_bytes: int | None = Field(default=None, gt=0, multiple_of=BLOCK_BYTES)
     media_cache_bytes: int | None = None
     clean_after_idle_ms: float | None = Field(default=None, ge=0)
@@ -472,9 +478,7 @@ class Device(Declaration, extra="allow"):
     @property
     def parameters(self) -> dict[str, Any]:
         """Everything the driver is told, without the prose."""
-        return self.model_dump(
-            exclude={"title", "source", "balance", "most_members"}, exclude_none=True
-        )
+        return self.model_dump(exclude={"title", "source", "most_members"}, exclude_none=True)
 
 
 class _Devices(Declaration):
@@ -601,9 +605,6 @@ class Declarations:
                     beside = "" if stream is phase else f"beside.{stream.name}."
                     key = f"phases.{phase.name}.{beside}workload"
                     self._check_workload(name, experiment, key, stream)
-        for name, device in self.devices.items():
-            if device.balance is not None:
-                self._check_balance(name, device.balance)
 
     def _check_workload(self, name: str, experiment: Experiment, key: str, stream: Stream) -> None:
         for workload in self._workload_names(experiment, stream):
@@ -618,30 +619,10 @@ class Declarations:
                     f"which hashing takes apart; set key_order: ordered"
                 )
 
-    def _check_balance(self, device: str, balance: Balance) -> None:
-        place = f"{self.root / 'workloads/devices.yaml'}: devices.{device}.balance.experiment"
-        experiment = self.experiments.get(balance.experiment)
-        if experiment is None:
-            raise DeclarationError(
-                f"{place}: {balance.experiment!r} is not in {self.experiments_path}; "
-                f"correct the name or declare it"
-            )
-        if len(experiment.engines) > 1 or experiment.sweep:
-            raise DeclarationError(
-                f"{place}: {balance.experiment} must have one engine and no sweep, so that its "
-                f"runs are repetitions of each other"
-            )
-        if self.devices[experiment.device].balance is not None:
-            raise DeclarationError(
-                f"{place}: {balance.experiment} goes to {experiment.device}, which is balanced "
-                f"itself; name one on a device as it is"
-            )
-
     def _check_host(self, name: str, experiment: Experiment) -> None:
         self._check(name, "host", experiment.host, self.hosts, HOSTS)
         wrong = {
             "profile": experiment.profile and "perf profiles real hosts, in their time",
-            "processors": experiment.processors is not None and f"{HOSTS} has its processors",
             "device": self.devices[experiment.device].kind == "path"
             and "it has no real directory; name a model of a device",
         }

@@ -7,17 +7,25 @@ of the same engine: a calibration, `recompact.calibration`.
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, RootModel, model_validator
 
 from recompact.declarations import Declaration, DeclarationError, load
 
 REAL = "real"  # in place of a host: this one, in its own time
+HERE = "here"  # the host of the calibrations, to hold simulated time against real time
 HOSTS = "workloads/hosts.yaml"
 CALIBRATIONS = "workloads/calibrations"
 ROLES = ("client", "background")
+# Kinds of work that the kernel does for the most part; all others are computation.
+KERNEL_WORK = (
+    *("reads", "read_bytes", "writes", "written_bytes", "file_operations", "listed_files"),
+    *("locks", "signals", "waits", "clock_reads", "yields", "thread_starts"),
+)
 
 
 class Host(Declaration):
@@ -104,15 +112,14 @@ class Calibration(Declaration):
 
     Attributes
     ----------
-    machine, rating : str, float
-        Where, and how fast that is, see `Host`.
+    machine : str
+        Where; how fast that is, the ratings tell (`load_ratings`).
     compiler, libraries : str, dict
         Of what the driver was built: these change counts, so the driver refuses others.
     """
 
     engine: str
     machine: str
-    rating: float = Field(gt=0)
     compiler: str
     libraries: dict[str, str]
     roles: dict[str, Fit]
@@ -123,6 +130,10 @@ class Calibration(Declaration):
         if set(self.roles) != set(ROLES):
             raise ValueError(f"roles: must be {' and '.join(ROLES)}")
         return self
+
+
+class Ratings(RootModel[dict[str, Annotated[float, Field(gt=0)]]]):
+    """Of one thread of each host of a calibration, in MIPS."""
 
 
 def load_hosts(root: Path) -> dict[str, Host]:
@@ -164,9 +175,99 @@ def load_calibration(root: Path, engine: str) -> Calibration:
     return found
 
 
-def specification(name: str, host: Host, calibration: Calibration) -> dict[str, Any]:
-    """Give what the driver is told of a simulated host."""
-    slower = 1 if host.rating is None else calibration.rating / host.rating
+def ratings_path(root: Path) -> Path:
+    """Name the file that has how fast the hosts of calibrations are."""
+    return root / CALIBRATIONS / "ratings.yaml"
+
+
+def load_ratings(root: Path) -> dict[str, float]:
+    """Read how fast one thread of each host of a calibration is, see `Host`.
+
+    Raises
+    ------
+    DeclarationError
+        If the file is not as it should be.
+    """
+    path = ratings_path(root)
+    return load(path, Ratings).root if path.exists() else {}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A repetition of a point in real time, or a member of its ensemble on a simulated host.
+
+    Attributes
+    ----------
+    number : int
+        From 1 on.
+    seed : int
+        Of the workload: another draws other operations.
+    costs : int
+        Which draw of the costs within their error; 0: as they were fitted.
+    ties : str
+        Which of threads of equal time goes first, by their numbers: lower or higher.
+    """
+
+    number: int
+    seed: int = 1
+    costs: int = 0
+    ties: Literal["lower", "higher"] = "lower"
+
+    @property
+    def varies(self) -> str:
+        """What differs from the first member: seed, costs or ties; nothing of the first."""
+        own = {"seed": self.seed != 1, "costs": self.costs != 0, "ties": self.ties != "lower"}
+        return " ".join(name for name, differs in own.items() if differs)
+
+
+FIRST = Member(1)
+
+
+def drawn(calibration: Calibration, role: str, draw: int) -> Costs:
+    """Draw costs within the error of a calibration; draw 0 is as they were fitted.
+
+    Costs of computation are taken to be off as the model was off in one phase of this role that was
+    held out, and costs of what the kernel does as in another. Every second draw is the opposite of
+    the one before it. Engines and roles draw for themselves.
+    """
+    costs = calibration.roles[role].costs_ns
+    errors = [row.error for row in calibration.held_out if row.role == role]
+    if draw == 0 or not errors:
+        return costs
+
+    def factor(part: str) -> float:
+        text = f"{calibration.engine} {role} {part} {(draw + 1) // 2}"
+        place = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+        off = 1 + errors[place % len(errors)]
+        return off if draw % 2 == 0 else 1 / off
+
+    computation, kernel = factor("computation"), factor("kernel")
+    return {
+        work: cost * (kernel if work in KERNEL_WORK else computation)
+        for work, cost in costs.items()
+    }
+
+
+def specification(
+    name: str,
+    host: Host,
+    calibration: Calibration,
+    ratings: dict[str, float],
+    member: Member = FIRST,
+) -> dict[str, Any]:
+    """Give what the driver is told of a simulated host, for a member of an ensemble.
+
+    Raises
+    ------
+    DeclarationError
+        If the host of the calibration has no rating.
+    """
+    if calibration.machine not in ratings:
+        raise DeclarationError(
+            f"{CALIBRATIONS}/ratings.yaml: has no {calibration.machine!r}, on which "
+            f"{calibration.engine} was calibrated; calibrate it again"
+        )
+    slower = 1 if host.rating is None else ratings[calibration.machine] / host.rating
     return {
         "id": name,
         "processors": host.processors,
@@ -174,9 +275,12 @@ def specification(name: str, host: Host, calibration: Calibration) -> dict[str, 
         "wake_up_granularity_us": host.wake_up_granularity_us,
         "switch_ns": host.switch_ns * slower,
         "wake_ns": host.wake_ns * slower,
+        "ties": member.ties,
         "costs_ns": {
-            role: {work: cost * slower for work, cost in fitted.costs_ns.items()}
-            for role, fitted in calibration.roles.items()
+            role: {
+                work: cost * slower for work, cost in drawn(calibration, role, member.costs).items()
+            }
+            for role in ROLES
         },
         "calibration": {
             "engine": calibration.engine,

@@ -37,31 +37,6 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """Which runs tell the speed of a device.
-
-    Attributes
-    ----------
-    device : str
-        The balanced device.
-    experiment : str
-        What the runs are for.
-    runs : tuple of str
-        Their names: all repetitions, on the device as it was.
-    phase : str
-        Which of their phases.
-    compute_share : float
-        Share of all steps that computation is to have, in 0..1.
-    """
-
-    device: str
-    experiment: str
-    runs: tuple[str, ...]
-    phase: str
-    compute_share: float
-
-
-@dataclass(frozen=True)
 class Run:
     """A run: its hash, what the driver is told, and what it needs."""
 
@@ -72,7 +47,6 @@ class Run:
     start_from: str | None = None
     profile: bool = False
     keeps_database: bool = False
-    calibration: Calibration | None = None
 
     @property
     def simulated(self) -> bool:
@@ -117,10 +91,6 @@ def read_run(root: Path, name: str) -> Run:
         If there is none of this name.
     """
     content = _read(root, name)
-    if content["calibration"] is not None:
-        calibration = content["calibration"]
-        calibration["runs"] = tuple(calibration["runs"])
-        content["calibration"] = Calibration(**calibration)
     content["trace_ids"] = tuple(content["trace_ids"])
     return Run(**content)
 

@@ -8,9 +8,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-from recompact import calibration, environment, runtimes
+from recompact import environment, runtimes
 from recompact.errors import RecompactError
 from recompact.jobs import Run
 
@@ -49,22 +48,6 @@ def check_existing(run_directory: Path, run: Run) -> bool:
             f"{record}: is the result of run {found}, not of {run.id}; remove {run_directory}"
         )
     return True
-
-
-def specification(run: Run, raw: Path) -> dict[str, Any]:
-    """Give what the driver is told: the run's own, with the speed of a balanced device in it.
-
-    The number is not part of the run's name; the runs that tell it are.
-
-    Raises
-    ------
-    CalibrationError
-        If a run that tells the speed is missing.
-    """
-    if run.calibration is None:
-        return run.spec
-    device = run.spec["device"] | {"speed": calibration.speed(run.calibration, raw)}
-    return run.spec | {"device": device}
 
 
 def commit(root: Path) -> str:
@@ -151,8 +134,7 @@ def measure(
         The replay driver of the run's engine, or the name of the image that has it, see
         `recompact.runtimes`.
     run_directory : Path
-        Receives the result; run.json comes last. Beside it lie the runs that tell the speed of
-        a balanced device.
+        Receives the result; run.json comes last.
     database : Path
         Receives the database of a run that keeps it, as an archive.
     prefix : tuple of str
@@ -162,14 +144,12 @@ def measure(
     ------
     MeasureError
         If the driver fails, or the directory holds another result.
-    CalibrationError
-        If a run that tells the speed of the device is missing.
     """
     runtimes.remove(run)  # left by a run that was killed
     data, base = _make_room(run)
     if check_existing(run_directory, run) and (database.exists() or not run.keeps_database):
         return
-    content = specification(run, run_directory.parent) | {"commit": commit(root)}
+    content = run.spec | {"commit": commit(root)}
     start = content.get("start_from")
     if start is not None:
         content["start_from"] = start | {"database": str(base)}

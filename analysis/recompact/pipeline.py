@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,6 +24,7 @@ from recompact.measure import MeasureError, check_existing
 from recompact.plan import EMULATED, Host, Plan, digest, hash_files, make
 
 NOISE_EXPERIMENTS = ("noise", "parity")
+NO_FIGURE = "RC-NOISE"  # it needs no run that is not made anyway
 FIGURES = "paper_figures/figures.yaml"
 CLAIMS = "paper_figures/claims.yaml"
 RAW = "results/raw"
@@ -116,6 +119,23 @@ def select(scale: str, panels: str, host: Host = EMULATED, also: Collection[str]
         if not check_existing(ROOT / RAW / run.id, run):
             (ROOT / FINISHED / run.id).unlink(missing_ok=True)  # its result was removed
     return Selection(plan.scale, wanted, plan)
+
+
+def make_runs(
+    root: Path, scale: ScaleName, experiments: Collection[str], runs: Collection[str]
+) -> None:
+    """Have Snakemake make runs of experiments, whatever figures are drawn from them.
+
+    Raises
+    ------
+    MeasureError
+        If one fails.
+    """
+    marks = sorted({f"{FINISHED}/{run}" for run in runs})
+    words = [sys.executable, "-m", "snakemake", "--profile", f"profiles/{scale}", *marks]
+    words += ["--config", f"scale={scale}", f"panels={NO_FIGURE}", f"also={' '.join(experiments)}"]
+    if subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, check=False).returncode != 0:
+        raise MeasureError(f"runs of {', '.join(experiments)} failed; the messages above say why")
 
 
 def host(settings: Mapping[str, str]) -> Host:
@@ -268,12 +288,6 @@ def base_of(run: Run) -> list[str]:
 def prepared(plan: Plan) -> str:
     """Give a regular expression of the runs whose database others start from."""
     return "|".join(run.id for run in plan.runs.values() if run.keeps_database) or "none"
-
-
-def calibration_of(run: Run) -> list[str]:
-    """Name the marks of the runs that tell the speed of a run's device, if any."""
-    names = run.calibration.runs if run.calibration else ()
-    return [f"{FINISHED}/{name}" for name in names]
 
 
 def marks_of(plan: Plan) -> list[str]:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from recompact import tables
 from recompact.figures.declarations import Figure
-from recompact.publish import parts_of_runs
+from recompact.publish import seconds_of_runs
 from recompact.results import Campaign, MissingCell, Results
 from recompact.statistics import Outliers
 
@@ -148,13 +148,14 @@ def _accounts(phase: Mapping[str, float]) -> Iterator[str]:
 
 
 def _overlaps(campaign: Campaign) -> list[tuple[str, ...]]:
-    """Find runs of a host that began before another one had ended.
+    """Find runs of a host, in real time, that began before another one had ended.
 
     Beginnings are known to a second; what a run did before and after its phases is not in its
     duration, so no overlap is told that was none.
     """
-    lasted = parts_of_runs(campaign.runs).groupby("run").value.sum()
-    begun = campaign.specifications.set_index("run").date
+    lasted = seconds_of_runs(campaign.runs)
+    real = campaign.specifications[~campaign.specifications.host.str.startswith(tables.SIMULATED)]
+    begun = real.set_index("run").date
     begun = begun[begun.str.contains("T", na=False)]  # older runs tell the day only
     timed = pd.DataFrame(
         {"begun": pd.to_datetime(begun, format="ISO8601"), "lasted": lasted.reindex(begun.index)}

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import os
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,18 @@ from recompact.experiments import (
     Stream,
     Workload,
 )
-from recompact.hosts import CALIBRATIONS, REAL, calibration_path, load_calibration, specification
-from recompact.jobs import NATIVE, Calibration, Run, Trace
+from recompact.hosts import (
+    CALIBRATIONS,
+    FIRST,
+    HERE,
+    REAL,
+    Member,
+    calibration_path,
+    load_calibration,
+    load_ratings,
+    specification,
+)
+from recompact.jobs import NATIVE, Run, Trace
 
 REAL_DISK = "path"  # the device of a run on a real disk
 SEED = 20190408  # any number; every trace and value derives from it
@@ -196,8 +207,8 @@ def make(
     Returns
     -------
     Plan
-        Runs ordered by repetition, so that engines, points and experiments interleave and a sweep
-        that is broken off has whole repetitions. Runs that tell how fast a device is come first.
+        Runs ordered by repetition, or member of an ensemble, so that engines, points and
+        experiments interleave and a sweep that is broken off has whole ones.
 
     Raises
     ------
@@ -216,17 +227,14 @@ def make(
             )
         planner.note_thinning(name, declarations.experiments[name])
     chosen = {name: declarations.experiments[name] for name in names}
-    repetitions = {name: planner.repetitions(experiment) for name, experiment in chosen.items()}
-    for experiment in chosen.values():
-        if host.disk is None:
-            planner.calibrate(experiment.device)
-    for repetition in range(1, max(repetitions.values(), default=0) + 1):
-        for name, experiment in chosen.items():
-            if repetition <= repetitions[name]:
-                planner.add(name, experiment, repetition)
+    members = [planner.members(experiment) for experiment in chosen.values()]
+    for in_turn in itertools.zip_longest(*members):
+        for (name, experiment), member in zip(chosen.items(), in_turn, strict=True):
+            if member is not None:
+                planner.add(name, experiment, member)
     for name, experiment in chosen.items():
         if experiment.profile:
-            planner.add(name, experiment, 1, profile=True)
+            planner.add(name, experiment, FIRST, profile=True)
     return planner.plan
 
 
@@ -243,39 +251,51 @@ class _Planner:
         self.unavailable = unavailable
         self.host = host
         self.sources = Sources(declarations.root)
-        self.calibrations: dict[str, Calibration] = {}
+        self.ratings = load_ratings(declarations.root)
 
-    def repetitions(self, experiment: Experiment) -> int:
-        """Tell how often the scale repeats an experiment."""
-        return experiment.repetitions.get(self.plan.scale, self.plan.scale_entry.repetitions)
+    def simulates(self, experiment: Experiment) -> bool:
+        """Tell whether an experiment's time is simulated.
 
-    def calibrate(self, device: str) -> None:
-        """Add the runs that tell the speed of a balanced device, all repetitions of them."""
-        balance = self.declarations.devices[device].balance
-        if balance is None or device in self.calibrations:
-            return
-        experiment = self.declarations.experiments[balance.experiment]
-        (engine,) = experiment.engines
-        runs = [
-            self._run(experiment, engine, {}, repetition).id
-            for repetition in range(1, self.repetitions(experiment) + 1)
+        That of a real disk cannot be; nor are engines compared of which some are not calibrated.
+        """
+        if experiment.host == REAL or self.host.disk is not None:
+            return False
+        return experiment.host == HERE or not self._not_calibrated(experiment)
+
+    def _not_calibrated(self, experiment: Experiment) -> list[str]:
+        """Name the engines of an experiment of whose work nobody knows what it costs."""
+        built = dict.fromkeys(self.declarations.engine_of(name) for name in experiment.engines)
+        root = self.declarations.root
+        return [
+            name
+            for name in built
+            if name not in self.unavailable and not calibration_path(root, name).exists()
         ]
-        self.calibrations[device] = Calibration(
-            device=device,
-            experiment=balance.experiment,
-            runs=tuple(runs),
-            phase=balance.phase,
-            compute_share=balance.compute_share,
-        )
 
-    def add(
-        self, name: str, experiment: Experiment, repetition: int, profile: bool = False
-    ) -> None:
+    def members(self, experiment: Experiment) -> list[Member]:
+        """Give the repetitions of an experiment, or the members of its ensemble.
+
+        A repetition draws other operations. Without noise, the members of an ensemble differ in
+        one thing each.
+        """
+        scale = self.plan.scale_entry
+        if not self.simulates(experiment):
+            times = experiment.repetitions.get(self.plan.scale, scale.repetitions)
+            return [Member(number, seed=number) for number in range(1, times + 1)]
+        ensemble = scale.ensemble
+        differing: list[dict[str, Any]] = [
+            *({"seed": seed} for seed in range(1, ensemble.seeds + 1)),
+            *({"costs": draw} for draw in range(1, ensemble.costs + 1)),
+            *({"ties": "higher"} for _ in range(ensemble.ties)),
+        ]
+        return [Member(number, **own) for number, own in enumerate(differing, start=1)]
+
+    def add(self, name: str, experiment: Experiment, member: Member, profile: bool = False) -> None:
         """Add one repetition of an experiment, its engines in turn: A B A B."""
         for point, engine in itertools.product(self._points(experiment), experiment.engines):
             if self._why_not(experiment, engine, point) is None:
-                run = self._run(experiment, engine, point, repetition, profile=profile)
-                self._note(name, experiment, engine, run, point, repetition)
+                run = self._run(experiment, engine, point, member, profile=profile)
+                self._note(name, experiment, engine, run, point, member)
 
     def note_thinning(self, name: str, experiment: Experiment) -> None:
         """Note which points of a sweep and which engines are left out, and why."""
@@ -294,8 +314,12 @@ class _Planner:
             if reason is not None:
                 absent.setdefault(reason, {})[engine] = None
         parts += [f"{', '.join(engines)}: {reason}" for reason, engines in absent.items()]
-        if parts:
-            self.plan.thinning[name] = f"left out: {'; '.join(parts)}"
+        told = [f"left out: {'; '.join(parts)}"] if parts else []
+        if experiment.host != REAL and self.host.disk is None and not self.simulates(experiment):
+            engines = ", ".join(self._not_calibrated(experiment))
+            told.append(f"in real time, since these are not calibrated: {engines}")
+        if told:
+            self.plan.thinning[name] = "; ".join(told)
         if all(reason is not None for _, reason in reasons):
             self.plan.absent[name] = "; ".join(absent)
 
@@ -310,10 +334,14 @@ class _Planner:
         built = self.declarations.engine_of(engine)
         if built in self.unavailable:
             return self.unavailable[built]
-        if experiment.host != REAL:
+        if self.simulates(experiment):
             path = calibration_path(self.declarations.root, built)
             if not path.exists():
                 return f"no {path.name} in {CALIBRATIONS}: ./repro calibrate --engine {built}"
+        elif experiment.processors is not None:
+            wanted, there = int(_resolve(experiment.processors, point)), os.cpu_count() or 1
+            if wanted > there:
+                return f"{wanted} processors, of which there are {there}"
         options = self._options(experiment, engine, point, self._divisor(experiment, point))
         for name, least in self.declarations.engines[built].least.items():
             if int(options[name]) < least:
@@ -323,12 +351,10 @@ class _Planner:
     def _why_no_disk(self, experiment: Experiment) -> str | None:
         """Tell why an experiment cannot go to the real disk of this host."""
         device = self.declarations.devices[experiment.device]
-        if self.host.disk is not None and experiment.host != REAL:
-            return "its time is simulated, which a real disk's cannot be"
+        if self.host.disk is not None and experiment.host == HERE:
+            return "it is simulated beside another that is not"
         if self.host.disk is None or experiment.any_disk or device.kind == "memory":
             return None
-        if device.balance is not None:
-            return f"{device.title} is faster than a device was, which a real disk cannot be"
         if device.kind != self.host.disk:
             return f"{device.title} is of kind {device.kind}, the disk here of {self.host.disk}"
         if experiment.members is not None:
@@ -355,7 +381,7 @@ class _Planner:
         engine: str,
         run: Run,
         point: Point,
-        repetition: int,
+        member: Member,
     ) -> None:
         self.plan.points.append(
             {
@@ -363,11 +389,12 @@ class _Planner:
                 "run": run.id,
                 "engine": engine,
                 "built": run.engine,
-                "repetition": repetition,
+                "repetition": member.number,
+                "varies": member.varies if run.simulated else "",
                 "point": point,
                 "factor": self._factor(experiment, point),
                 "profile": run.profile,
-                "events": engine in experiment.keep_events and repetition == 1,
+                "events": engine in experiment.keep_events and member.number == 1,
             }
         )
 
@@ -383,7 +410,7 @@ class _Planner:
         experiment: Experiment,
         engine: str,
         point: Point,
-        repetition: int,
+        member: Member,
         profile: bool = False,
     ) -> Run:
         divisor = self._divisor(experiment, point)
@@ -403,24 +430,28 @@ class _Planner:
             "timeline_interval_ms": max(
                 SHORTEST_TIMELINE_INTERVAL_MS, round(experiment.timeline_interval_ms / divisor)
             ),
-            "repetition": repetition,
+            "repetition": member.number,
         }
         # Keys that most runs do not have, so that those keep their names.
         if self.declarations.engines[built].direct_io and experiment.direct_io:
             base["engine"]["direct_io"] = True
+        processors = {}
         if experiment.processors is not None:
-            base["processors"] = experiment.processors
-        if experiment.host != REAL:
+            processors = {"processors": int(_resolve(experiment.processors, point))}
+        if self.simulates(experiment):
             declared = self.declarations.hosts[experiment.host]
             calibration = load_calibration(self.declarations.root, built)
-            base["host"] = specification(experiment.host, declared, calibration)
+            told = specification(experiment.host, declared, calibration, self.ratings, member)
+            base["host"] = told | processors
+        else:
+            base |= processors
         if self.host.runtime != NATIVE:
             base["runtime"] = self.host.runtime
-        prepared = self._prepared(experiment, base, point, repetition)
+        prepared = self._prepared(experiment, base, point, member)
         if experiment.run_options:
             options = base["engine"]["options"] | _resolved(experiment.run_options, point)
             base["engine"] = base["engine"] | {"options": options}
-        phases, traces = self._phases(experiment, experiment.phases, point, repetition)
+        phases, traces = self._phases(experiment, experiment.phases, point, member)
         spec = base | {
             "device": self._device(experiment, point),
             "start_from": None
@@ -440,8 +471,7 @@ class _Planner:
             spec["copy"] = point["copy"]
         if profile:
             spec["profile"] = True
-        speed = self.calibrations.get(experiment.device)
-        return self._register(spec, traces, prepared.id if prepared else None, speed)
+        return self._register(spec, traces, prepared.id if prepared else None)
 
     def _recent_keys(self, traces: tuple[str, ...]) -> dict[str, int] | None:
         """Give the keys whose updates a recent read counts; nothing if it counts all."""
@@ -471,9 +501,9 @@ class _Planner:
         experiment: Experiment,
         base: dict[str, Any],
         point: Point,
-        repetition: int,
+        member: Member,
     ) -> Run | None:
-        phases, traces = self._phases(experiment, experiment.prepare, point, repetition)
+        phases, traces = self._phases(experiment, experiment.prepare, point, member)
         if not phases:
             return None
         memory = {"id": "memory"} | self.declarations.devices["memory"].parameters
@@ -490,7 +520,6 @@ class _Planner:
         spec: dict[str, Any],
         traces: tuple[str, ...],
         start_from: str | None,
-        calibration: Calibration | None = None,
     ) -> Run:
         engine = spec["engine"]["id"]
         tree = self.sources.tree(self.declarations, engine)
@@ -498,8 +527,6 @@ class _Planner:
         builder = self.host.builders.get(self.declarations.engines[engine].family)
         if builder is not None:
             content["builder"] = builder
-        if calibration is not None:
-            content["calibration"] = asdict(calibration)
         name = digest(content)
         run = Run(
             id=name,
@@ -509,7 +536,6 @@ class _Planner:
             start_from=start_from,
             profile=spec.get("profile", False),
             keeps_database=spec["keep_database"],
-            calibration=calibration,
         )
         return self.plan.runs.setdefault(name, run)
 
@@ -556,7 +582,7 @@ class _Planner:
         return {name: value for name, value in options.items() if name in OPTIONS_OF[entry.family]}
 
     def _phases(
-        self, experiment: Experiment, phases: tuple[Phase, ...], point: Point, repetition: int
+        self, experiment: Experiment, phases: tuple[Phase, ...], point: Point, member: Member
     ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         factor = self._factor(experiment, point)
         specs: list[dict[str, Any]] = []
@@ -565,9 +591,9 @@ class _Planner:
             streams = []
             for stream in phase.streams:
                 name = phase.name if stream is phase else f"{phase.name}.{stream.name}"
-                trace = self._trace(experiment, stream, name, point, repetition)
+                trace = self._trace(experiment, stream, name, point, member)
                 traces.append(trace.id)
-                streams.append(_stream_specification(stream, trace))
+                streams.append(_stream_specification(stream, trace, point))
             spec: dict[str, Any] = {"name": phase.name, "kind": phase.kind}
             if streams:
                 spec |= streams[0] | {"warmup_operations": phase.warmup_operations}
@@ -582,7 +608,7 @@ class _Planner:
         return specs, tuple(dict.fromkeys(traces))
 
     def _trace(
-        self, experiment: Experiment, stream: Stream, name: str, point: Point, repetition: int
+        self, experiment: Experiment, stream: Stream, name: str, point: Point, member: Member
     ) -> Trace:
         assert stream.workload is not None and stream.operations is not None
         factor = self._factor(experiment, point)
@@ -610,7 +636,7 @@ class _Planner:
             records = max(1, round(int(_resolve(stream.scan_records, point)) / divisor))
             workload["scan_length"] = {"distribution": "uniform", "min": records, "max": records}
         # Phases draw differently, and the same phase of two experiments draws alike.
-        seed = SEED + 1000 * repetition + zlib.crc32(name.encode()) % 1000
+        seed = SEED + 1000 * member.seed + zlib.crc32(name.encode()) % 1000
         kind = "load" if workload["distribution"] == "sequential" else "run"
         trace = digest({"workload": workload, "seed": seed, "ycsb": self.sources.ycsb})
         return self.plan.traces.setdefault(trace, Trace(trace, workload, kind, seed))
@@ -636,7 +662,7 @@ def _resolve(value: Scalar | FromSweep, point: Point) -> Scalar:
     return int(product) if product == int(product) else product  # the driver reads whole numbers
 
 
-def _stream_specification(stream: Stream, trace: Trace) -> dict[str, Any]:
+def _stream_specification(stream: Stream, trace: Trace, point: Point) -> dict[str, Any]:
     return {
         "name": stream.name,
         "workload": trace.workload["id"],
@@ -644,7 +670,7 @@ def _stream_specification(stream: Stream, trace: Trace) -> dict[str, Any]:
         "start": 0,
         "count": None,
         "pace": stream.pace.model_dump(exclude_none=True),
-        "threads": stream.threads,
+        "threads": int(_resolve(stream.threads, point)),
     }
 
 

@@ -159,13 +159,17 @@ def _merged_scale(path: Path, new: dict[str, object]) -> dict[str, object]:
     return new
 
 
-def parts_of_runs(runs: pd.DataFrame) -> pd.DataFrame:
-    """Choose the durations of phases that add up to what runs took, in seconds.
+def seconds_of_runs(runs: pd.DataFrame) -> pd.Series[float]:
+    """Tell what each run took of the machine, in seconds, by its name.
 
+    That is the time of its phases, and of one whose time is simulated what processors had to do.
     Streams run beside their phase, and debts are told once more with what left them.
     """
-    durations = runs[runs.metric == "duration_s"]
-    return durations[~durations.phase.str.contains("[.+]")]
+    durations = runs[(runs.metric == "duration_s") & ~runs.phase.str.contains("[.+]")]
+    seconds = durations.groupby("run").value.sum()
+    simulated = runs[runs.phase == tables.SIMULATION].set_index("run").value
+    seconds.update(simulated)
+    return seconds
 
 
 COSTS = ["scale", "host", "runs", "minutes", "disk_bytes"]
@@ -174,17 +178,18 @@ COSTS = ["scale", "host", "runs", "minutes", "disk_bytes"]
 def note_costs(published: Path, folder: Path, disk: Sequence[Path]) -> None:
     """Note in costs.csv what the runs of a published folder took.
 
-    Minutes are those of the measured phases. Disk is what the given files and folders hold, or held
-    when more of the folder's runs had been made in this checkout.
+    Minutes are those of the measured phases, or of processors that simulated them. Disk is what the
+    given files and folders hold, or held when more of the folder's runs had been made in this
+    checkout.
     """
-    durations = parts_of_runs(tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS))
+    seconds = seconds_of_runs(tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS))
     paths = (path for top in disk for path in (top, *top.rglob("*")))
     held = sum(path.stat().st_size for path in paths if path.is_file())
     row = [
         folder.name,
         folder.parent.name,
-        durations.run.nunique(),
-        durations.value.sum() / 60,
+        len(seconds),
+        seconds.sum() / 60,
         held,
     ]
     costs = pd.DataFrame([row], columns=COSTS)
@@ -200,7 +205,7 @@ def note_costs(published: Path, folder: Path, disk: Sequence[Path]) -> None:
 def write_costs(readme: Path, published: Path) -> None:
     """Write the table of costs into its block of the README."""
     lines = [
-        "| scale | host | runs | minutes of measuring | disk |",
+        "| scale | host | runs | minutes | disk |",
         "| --- | --- | --- | --- | --- |",
     ]
     for row in pd.read_csv(published / "costs.csv").to_dict("records"):

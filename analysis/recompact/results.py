@@ -14,8 +14,8 @@ import pandas as pd
 from recompact import tables
 from recompact.errors import RecompactError
 
-SCALE_ORDER = ("smoke", "small", "paper")
-NOT_IN_POINT = ["engine", "repetition", "run", "scale_factor"]
+SCALE_ORDER = ("smoke", "small", "full", "paper")
+NOT_IN_POINT = ["engine", "repetition", "varies", "run", "scale_factor"]
 
 Scalar = str | int | float | bool
 Point = Mapping[str, Scalar]
@@ -52,7 +52,9 @@ class Stamp:
     hosts : tuple of str
         Hosts, described but not named.
     repetitions : int
-        Fewest repetitions of any point.
+        Fewest repetitions of any point, or members of its ensemble.
+    varied : tuple of str
+        What members of ensembles differ in.
     hashes : tuple of str
         Short source hashes: engine trees, drivers and traces.
     thinning : tuple of str
@@ -70,6 +72,7 @@ class Stamp:
     devices: tuple[str, ...]
     hosts: tuple[str, ...]
     repetitions: int
+    varied: tuple[str, ...]
     hashes: tuple[str, ...]
     thinning: tuple[str, ...]
     suspect: tuple[str, ...]
@@ -150,6 +153,13 @@ class Campaign:
         return dict(newest.groupby("experiment").date.max())
 
     @cached_property
+    def simulated(self) -> frozenset[str]:
+        """Experiments whose time was simulated, whatever the machine."""
+        hosts = self.specifications.set_index("run").host
+        on = self.experiments.run.map(hosts).str.startswith(tables.SIMULATED)
+        return frozenset(self.experiments.experiment[on])
+
+    @cached_property
     def runs(self) -> pd.DataFrame:
         """runs.csv."""
         return self._read("runs", tables.RUN_COLUMNS)
@@ -219,15 +229,19 @@ class Results:
     """Measurements of one scale, or published ones of several scales and hosts.
 
     An experiment that several campaigns measured is taken whole from one of them, never mixed:
-    from the largest scale, then the one with most runs, then the newest, then the first by name.
+    from the largest scale, then from a simulated host, then the one with most runs, then the
+    newest, then the first by name.
 
     Attributes
     ----------
     campaigns : tuple of Campaign
         The campaigns, in the order of preference.
+    member : int, optional
+        Of ensembles only this one; see `of_member`.
     """
 
     campaigns: tuple[Campaign, ...]
+    member: int | None = None
 
     @classmethod
     def load(cls, directory: Path) -> Results:
@@ -280,9 +294,13 @@ class Results:
     def _answering(self) -> Mapping[str, Campaign]:
         """The preferred campaign of each experiment that was measured."""
 
-        def preference(experiment: str, campaign: Campaign) -> tuple[int, int, str]:
-            scale = SCALE_ORDER.index(campaign.scale)
-            return scale, len(campaign.of(experiment)), campaign.dates[experiment]
+        def preference(experiment: str, campaign: Campaign) -> tuple[int, bool, int, str]:
+            return (
+                SCALE_ORDER.index(campaign.scale),
+                experiment in campaign.simulated,
+                len(campaign.of(experiment)),
+                campaign.dates[experiment],
+            )
 
         return {
             name: max(
@@ -291,6 +309,23 @@ class Results:
             )
             for name in self.experiments
         }
+
+    def is_simulated(self, experiment: str) -> bool:
+        """Tell whether an experiment's time was simulated."""
+        return experiment in self.campaign(experiment).simulated
+
+    def members(self, experiments: Sequence[str]) -> Mapping[int, str]:
+        """Tell what each member of the ensembles of experiments differs in from the first."""
+        planned = [self.planned(name) for name in experiments if self.is_simulated(name)]
+        return {
+            number: varies
+            for runs in planned
+            for number, varies in zip(runs.repetition, runs.varies, strict=True)
+        }
+
+    def of_member(self, number: int) -> Results:
+        """Leave of every ensemble one member; repetitions in real time stay."""
+        return replace(self, member=number)
 
     def planned(
         self,
@@ -343,6 +378,8 @@ class Results:
     ) -> pd.DataFrame:
         runs = self.campaign(experiment).of(experiment)
         runs = runs[runs.profiled == int(profiled)]
+        if self.member is not None and self.is_simulated(experiment):
+            runs = runs[runs.repetition == self.member]
         if engines is not None:
             runs = runs[runs.engine.isin(list(engines))]
         for key, value in (where or {}).items():
@@ -453,10 +490,10 @@ class Results:
         device: Mapping[str, Any] = self.rows("specifications", experiment).device.iloc[0]
         return device
 
-    def noise_floor(
-        self, metric: str, experiment: str, engine: str = tables.ANY_ENGINE
-    ) -> float | None:
+    def noise_floor(self, metric: str, experiment: str) -> float | None:
         """Tell by how much identical runs differ on the host of an experiment.
+
+        On a simulated host by nothing.
 
         Parameters
         ----------
@@ -464,21 +501,18 @@ class Results:
             The metric.
         experiment : str
             The experiment whose campaign must have measured the noise.
-        engine : str
-            Whose identical runs to compare, where there are such; those of any engine otherwise.
 
         Returns
         -------
         float or None
             The floor as a relative difference; None if it was not measured.
         """
+        if self.is_simulated(experiment):
+            return 0.0
         noise = self.campaign(experiment).noise
-        for name in (engine, tables.ANY_ENGINE):
-            identical = (noise.engine_a == name) & (noise.engine_b == name)
-            row = noise[(noise.metric == metric) & identical]
-            if not row.empty:
-                return float(row.floor.iloc[0])
-        return None
+        identical = (noise.engine_a == tables.ANY_ENGINE) & (noise.engine_b == tables.ANY_ENGINE)
+        row = noise[(noise.metric == metric) & identical]
+        return None if row.empty else float(row.floor.iloc[0])
 
     def stamp(self, experiments: Sequence[str], *, profiled: bool = False) -> Stamp:
         """Collect the conditions of some experiments' runs.
@@ -528,6 +562,7 @@ class Results:
             devices=_distinct(device_label(device) for device in specifications.device),
             hosts=_distinct(specifications.host),
             repetitions=min(fewest_repetitions(runs) for runs in planned.values()),
+            varied=_distinct(v for runs in planned.values() for v in runs.varies if v),
             hashes=_distinct(hashes),
             thinning=_distinct(thinning),
             suspect=tuple(suspect),
@@ -545,14 +580,12 @@ def device_label(device: Mapping[str, Any]) -> str:
         case kind:
             cache = device.get("page_cache_bytes") or 0
             cached = f", page cache {cache / 2**20:g} MiB" if cache else ""
-            speed = device.get("speed", 1)
-            faster = f", x{speed:.4g} as fast" if speed != 1 else ""
-            return f"{device['id']} ({kind} model{faster}{cached})"
+            return f"{device['id']} ({kind} model{cached})"
 
 
 def fewest_repetitions(runs: pd.DataFrame) -> int:
     """Count the repetitions of the point that has fewest of them."""
-    keys = list(runs.columns.difference(["repetition", "run", "scale_factor"]))
+    keys = ["engine", *runs.columns.difference(NOT_IN_POINT)]
     return int(runs.groupby(keys, dropna=False).repetition.nunique().min())
 
 

@@ -23,7 +23,7 @@ from recompact.errors import RecompactError
 from recompact.experiments import Declarations, DiskKind
 from recompact.jobs import Run
 from recompact.plan import Host, Plan, make
-from recompact.publish import parts_of_runs
+from recompact.publish import seconds_of_runs
 
 EMULATED_GROUP = "emulated"
 GROUPS = (*get_args(DiskKind), EMULATED_GROUP)
@@ -79,7 +79,7 @@ def parse_budget(text: str) -> float:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([mhd])", text)
     if match is None:
-        raise ScheduleError(f"budget: {text!r} is no time; write 90m, 8h or 2d")
+        raise ScheduleError(f"{text!r} is no time; write 90m, 8h or 2d")
     return float(match[1]) * {"m": 60, "h": 3600, "d": 86400}[match[2]]
 
 
@@ -102,7 +102,7 @@ class Durations:
         for scale in sorted(folder.glob("*/*/experiments.csv")):
             experiments = tables.read_table(scale, tables.EXPERIMENT_COLUMNS)
             runs = tables.read_table(scale.with_name("runs.csv"), tables.RUN_COLUMNS)
-            seconds = parts_of_runs(runs).groupby("run").value.sum()
+            seconds = seconds_of_runs(runs)
             whole = experiments.run.map(seconds) * experiments.scale_factor
             parts.append(experiments.assign(seconds=whole)[[*_KEYS, "seconds"]].dropna())
         if not parts:

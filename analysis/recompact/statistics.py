@@ -275,6 +275,11 @@ class ShareFloor:
         return float(np.expm1(stats.norm.ppf((1 + self.confidence) / 2) * error))
 
 
+def percent(share: float) -> str:
+    """Render a relative difference; from twofold on as a factor."""
+    return f"x{1 + share:.3g}" if share >= 1 else f"{share * 100:.3g} %"
+
+
 def detectable(effect: Estimate, noise_floor: float) -> float:
     """Tell the smallest effect that could have been told from none.
 

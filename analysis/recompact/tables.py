@@ -23,7 +23,7 @@ from recompact.metrics import COMPUTE_STEPS, DEVICE_STEPS, STEP_SHARES
 from recompact.statistics import NoiseFloor
 
 EXPERIMENT_COLUMNS = [
-    *("experiment", "run", "engine", "repetition", "point", "scale_factor", "profiled")
+    *("experiment", "run", "engine", "repetition", "varies", "point", "scale_factor", "profiled")
 ]
 RUN_COLUMNS = ["run", "phase", "metric", "value", "unit"]
 PHASE_COLUMNS = ["run", "phase", "workload", "trace"]
@@ -57,24 +57,16 @@ EVENT_KEYS = (
     *("bytes_read_lower", "bytes_written", "micros"),
 )
 NOISE_EXPERIMENTS = ("noise", "parity")
-# Of one engine each, and for its verdicts alone.
-OWN_NOISE_EXPERIMENTS = (
-    *("scp_noise", "pcp_noise"),
-    *("two_phase_noise", "dlsm_noise", "stepped_merge_noise"),
-    *("two_phase_pause_noise", "dlsm_pause_noise"),
-    *("rocksdb_leveled_noise", "rocksdb_universal_noise"),
-    *("rocksdb_leveled_read_noise", "rocksdb_universal_read_noise"),
-)
-# A run's metric is taken from the first that has it; in experiments of one engine, from the first
-# that any of its runs has, so that pairs of one kind make its floor.
-NOISE_PHASES = ("run", "read", "ranges", "write", "pause")
+NOISE_PHASES = ("run", "read")  # a run's metric is taken from the first that has it
 ANY_ENGINE = "any"
 TABLE_SPACE = ("live_bytes", "pinned_bytes", "pending_bytes", "obsolete_bytes")
 PAPER_SSTABLE_BYTES = 2**21  # of every paper, and LevelDB's own
 FLOAT_FORMAT = "%.10g"
 # Of a stream's rate, below which a phase beside it had another load than it should.
 SERVED_SHARE = 0.95
-TEXT_COLUMNS = ("run", "trace", "tree", "suspect", "level_files")
+TEXT_COLUMNS = ("run", "trace", "tree", "suspect", "level_files", "varies")
+SIMULATED = "simulated "  # how the label of a simulated host begins
+SIMULATION = "simulation"  # in place of a phase: real time of the machine that simulates
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -97,6 +89,7 @@ class PlannedRun(_Record):
     engine: str
     built: str
     repetition: int
+    varies: str = ""
     point: dict[str, str | bool | int | float]
     factor: float
     profile: bool
@@ -230,6 +223,7 @@ class RunRecord(_Record):
     engine: EngineBuild
     driver: DriverRecord
     phases: list[PhaseRecord] = Field(min_length=1)
+    simulating_s: float | None = None
     suspect: list[str] = []
 
     def doubts(self) -> Iterator[str]:
@@ -342,7 +336,7 @@ def experiments_table(plan: RunPlan) -> pd.DataFrame:
     """Tell which run serves which experiment, at which point and repetition."""
     rows = [
         (
-            *(entry.experiment, entry.run, entry.engine, entry.repetition),
+            *(entry.experiment, entry.run, entry.engine, entry.repetition, entry.varies),
             *(canonical(entry.point), entry.factor, int(entry.profile)),
         )
         for entry in plan.runs
@@ -467,7 +461,8 @@ def runs_table(
     """Tell every metric of every phase of every run, one per row.
 
     What a stream beside a phase did stands as a phase of its own, ``<phase>.<stream>``; what
-    counters and the timeline tell is of the phase with all its streams.
+    counters and the timeline tell is of the phase with all its streams. What simulating a run took
+    stands as a phase `SIMULATION`.
     """
     rows: list[tuple[Any, ...]] = []
     for run, record in records.items():
@@ -489,6 +484,8 @@ def runs_table(
                 for name, metrics in told.items()
                 for metric, value in metrics.items()
             ]
+        if record.simulating_s is not None:
+            rows.append((run, SIMULATION, "processor_s", record.simulating_s, "s"))
     return sort(pd.DataFrame(rows, columns=RUN_COLUMNS))
 
 
@@ -814,16 +811,11 @@ def unit(metric: str) -> str:
 def host_label(host: Mapping[str, Any], disk: str = "", runtime: str = NATIVE) -> str:
     """Describe a host without naming it: processor, cores, memory, kernel, file system.
 
-    To these come the kind of a real disk and the runtime of containers. One name may stand for
-    processors of several generations, which their family and model tell apart; a record of an
-    older driver has neither.
+    To these come the kind of a real disk and the runtime of containers.
     """
     gibibytes = round(float(host.get("memory_bytes", 0)) / 2**30)
-    processor = str(host.get("cpu", "unknown processor"))
-    if host.get("cpu_family", "unknown") != "unknown":
-        processor += f" (family {host['cpu_family']}, model {host['cpu_model']})"
     parts = [
-        f"{host.get('cores', '?')} x {processor}",
+        f"{host.get('cores', '?')} x {processor_label(host)}",
         f"{gibibytes} GiB",
         str(host.get("kernel", "unknown kernel")).split("-")[0],
         str(host.get("filesystem", "unknown file system")) + (f" on {disk}" if disk else ""),
@@ -833,26 +825,36 @@ def host_label(host: Mapping[str, Any], disk: str = "", runtime: str = NATIVE) -
     return ", ".join(parts)
 
 
+def processor_label(host: Mapping[str, Any]) -> str:
+    """Describe a processor.
+
+    One name may stand for processors of several generations, which their family and model tell
+    apart; a record of an older driver has neither.
+    """
+    processor = str(host.get("cpu", "unknown processor"))
+    if host.get("cpu_family", "unknown") != "unknown":
+        processor += f" (family {host['cpu_family']}, model {host['cpu_model']})"
+    return processor
+
+
 def simulated_host_label(host: SimulatedHost) -> str:
     """Describe a simulated host, which is the same whatever machine simulates it."""
-    return f"simulated {host.id}, {host.processors} processors"
+    return f"{SIMULATED}{host.id}, {host.processors} processors"
 
 
 def noise_table(experiments: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Tell how far identical runs differ, per metric (see `NoiseFloor`).
 
     Within a repetition of an experiment, the copies of one engine make A/A pairs: a row per
-    engine, and one of all pairs of `NOISE_EXPERIMENTS` together (engine `ANY_ENGINE`) that verdicts
-    on engines without a row of their own use. The first copies of two engines make a pair of
-    engines that should behave alike.
+    engine, and one of all pairs together (engine `ANY_ENGINE`) that verdicts use. The first copies
+    of two engines make a pair of engines that should behave alike.
     Metrics that are zero or absent in a run of a pair have no log ratio and no row.
     """
     order = runs.phase.map({phase: place for place, phase in enumerate(NOISE_PHASES)})
     measured = runs.assign(order=order).dropna(subset="order")
-    used = experiments.experiment.isin((*NOISE_EXPERIMENTS, *OWN_NOISE_EXPERIMENTS))
+    used = experiments.experiment.isin(NOISE_EXPERIMENTS)
     cells = experiments[used].merge(measured[["run", "metric", "value", "order"]], on="run")
-    kind = cells.engine.where(cells.experiment.isin(OWN_NOISE_EXPERIMENTS), cells.run)
-    first = cells.groupby(["metric", kind]).order.transform("min")
+    first = cells.groupby(["metric", "run"]).order.transform("min")
     cells = cells[(cells.value > 0) & (cells.order == first)]
     if cells.empty:
         return pd.DataFrame(columns=NOISE_COLUMNS)
@@ -860,8 +862,7 @@ def noise_table(experiments: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     pairs = cells.merge(cells, on=["metric", "experiment", "repetition"], suffixes=("_a", "_b"))
     identical = pairs[(pairs.engine_a == pairs.engine_b) & (pairs.copy_a < pairs.copy_b)]
     alike = pairs[(pairs.engine_a < pairs.engine_b) & (pairs.copy_a == 1) & (pairs.copy_b == 1)]
-    together = identical[identical.experiment.isin(NOISE_EXPERIMENTS)]
-    together = together.assign(engine_a=ANY_ENGINE, engine_b=ANY_ENGINE)
+    together = identical.assign(engine_a=ANY_ENGINE, engine_b=ANY_ENGINE)
     floor = NoiseFloor()
     rows = [
         (metric, first, second, len(group), floor(list(group.value_a), list(group.value_b)))
@@ -948,7 +949,8 @@ def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     for column in columns:
         if column not in frame.columns:
             raise TableError(f"{path}: column {column} is missing; make it again")
-    return frame[list(columns)]
+    frame = frame[list(columns)]
+    return frame.fillna({"varies": ""}) if "varies" in frame else frame
 
 
 def read_scale(directory: Path) -> dict[str, Any]:

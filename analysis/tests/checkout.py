@@ -5,8 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from recompact import ROOT, upstream
+from recompact.experiments import Declarations
+from recompact.hosts import ROLES, calibration_path, ratings_path
 
 FOLDERS = ("engines", "workloads", "paper_figures", "analysis")
 LEFT_OUT = shutil.ignore_patterns("target", "rendered", "__pycache__")
@@ -44,3 +49,39 @@ def replace(path: Path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert old in text, f"{path} has no {old!r}"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+COSTS = {"puts": 1500.0, "compares": 12.5, "read_bytes": 0.25}
+RATINGS = {"a host": 3000.0}
+FIT = {"costs_ns": COSTS, "intervals_ns": {name: [c / 2, c * 2] for name, c in COSTS.items()}}
+
+
+def calibration(**changes: Any) -> dict[str, Any]:
+    """Make up a calibration, as its file has it."""
+    row = {"experiment": "time_memory", "point": "{}", "phase": "wh"}
+    content: dict[str, Any] = {
+        "engine": "leveldb",
+        "machine": "a host",
+        "compiler": "a compiler",
+        "libraries": {"snappy": "1.1.9"},
+        "roles": dict.fromkeys(ROLES, FIT),
+        "held_out": [row | {"role": role, "processor_s": 2.0, "modelled_s": 2.1} for role in ROLES],
+    }
+    return content | changes
+
+
+def calibrate(root: Path, content: dict[str, Any], engine: str) -> Path:
+    """Write the calibration of an engine."""
+    path = calibration_path(root, engine)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    ratings_path(root).write_text(yaml.safe_dump(RATINGS), encoding="utf-8")
+    return path
+
+
+def calibrated(folder: Path) -> Path:
+    """Copy the checkout, with a calibration of every engine."""
+    root = copy(folder)
+    for engine in Declarations(root).engines:
+        calibrate(root, calibration(engine=engine), engine)
+    return root

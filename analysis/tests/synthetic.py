@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from recompact.evaluate import styles
+from recompact.hosts import REAL
 from recompact.pipeline import declarations
 from recompact.tables import TIMELINE_COLUMNS
 
@@ -29,9 +30,7 @@ UNTOLD_BY_ROCKSDB = re.compile(
 )
 LDC_THRESHOLD = 10
 PIPELINES = ("scp", "pcp", "pcp_adaptive", "ldc_pcp")
-SPEEDS = {"sata_ssd_balanced": 4.217, "hdd_7200_balanced": 17.04, "hdd_7200_raid0_balanced": 17.04}
-# Microseconds that a step takes for 2^20 bytes of 100-byte values, read and write on the
-# balanced device.
+# Microseconds that a step takes for 2^20 bytes of 100-byte values, reads and writes on each device.
 STEPS = {
     "compaction_crc_us": 210,
     "compaction_decompress_us": 150,
@@ -74,10 +73,6 @@ DEVICES |= {
 DEVICES["limited"] = DEVICES["pcie_ssd"] | {"id": "limited"}
 DEVICES["hdd_15k_raid0"] = {"id": "hdd_15k_raid0", "kind": "raid0", "members": 2}
 DEVICES["hdd_7200_raid0"] = {"id": "hdd_7200_raid0", "kind": "raid0", "members": 1}
-DEVICES |= {
-    name: DEVICES[name.removesuffix("_balanced")] | {"id": name, "speed": speed}
-    for name, speed in SPEEDS.items()
-}
 PAIR_BYTES = {"LDC": 1040, "LWC": 4112, "PCP": 116, "DLSM": 1024, "QACP": 1040}
 
 
@@ -167,6 +162,8 @@ PROFILE = {
     ("other", "others"): 0.09,
 }
 SAMPLES = 20000
+VARIES = ("", "seed", "costs", "costs", "ties")  # of each member of an ensemble
+TIMES = ("time_memory", "time_sizes", "time_ssd", "time_hdd")  # each in real time, and simulated
 KEEP_EVENTS = {name: entry.keep_events for name, entry in declarations().experiments.items()}
 THINNING = {
     "ldc_fanout": "left out: fanout 5, 8",
@@ -192,6 +189,8 @@ class Campaign:
         Write RocksDB's runs in the experiments of other papers too.
     skip_profile : str
         Why the profiled run was skipped; it is written by default.
+    simulated : bool
+        Write runs of experiments that name a simulated host as runs on it.
     """
 
     root: Path
@@ -203,6 +202,7 @@ class Campaign:
     experiments: Collection[str] = ()
     peers: bool = True
     skip_profile: str = ""
+    simulated: bool = True
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(7)
@@ -236,7 +236,7 @@ class Campaign:
             self._add("ldc_profile", {}, engine, "pcie_ssd", phases, 1, profile=True)
         for matrix in (
             *(self._pcp_matrix, self._dlsm_matrix, self._qacp_matrix, self._ycsb_matrix),
-            *(self._queue_matrix, self._time_matrix),
+            *(self._queue_matrix, self._parallel_matrix, self._time_matrix),
         ):
             for repetition in range(1, self.repetitions + 1):
                 for row in matrix():
@@ -446,17 +446,42 @@ class Campaign:
                 run = self._ldc_phase("run", 2**20, 0.5, 10, engine)
                 yield name, {"live_mib": size}, engine, "memory", [load, run]
 
-    def _time_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
-        """Yield the same in real and in simulated time, RocksDB left to the peers."""
-        for name, size in itertools.product(("time_memory", "time_memory_here"), (100, 1024, 4096)):
-            for engine in declarations().experiments[name].engines:
+    def _parallel_matrix(
+        self,
+    ) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
+        """Yield many clients and processors, RocksDB left to the peers."""
+        for name in ("clients", "processors"):
+            engines = declarations().experiments[name].engines
+            for number, engine in itertools.product((1, 4, 12), engines):
                 if engine in ROCKSDB:
                     continue
-                load = self._ldc_phase("load", 2**27 // size, 1, 10, engine)
+                load = self._ldc_phase("load", 4_000_000 // self.factor, 1, 10, engine)
+                phases = [load, self._settle(load)]
+                for phase, writes in (("a", 0.5), ("c", 0)):
+                    one = self._ldc_phase(phase, 4_000_000 // self.factor, writes, 10, engine)
+                    faster = number**0.5
+                    one["throughput_ops_s"] *= faster
+                    phases.append(one | {"duration_s": one["duration_s"] / faster})
+                yield name, {name: number}, engine, "pcie_ssd", phases
+
+    def _time_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
+        """Yield the same in real and in simulated time, RocksDB left to the peers."""
+        sizes = [{"value_bytes": size} for size in (256, 1024, 4096)]
+        factors = [{"value_bytes": 1024, "factor": factor} for factor in (8, 64)]
+        for name, where in itertools.product(TIMES, ("", "_here")):
+            device = declarations().experiments[name].device
+            points = factors if name == "time_sizes" else sizes if name == "time_memory" else [{}]
+            for point, engine in itertools.product(
+                points, declarations().experiments[name].engines
+            ):
+                if engine in ROCKSDB:
+                    continue
+                operations = 2**24 // point.get("value_bytes", 1024)
+                load = self._ldc_phase("load", operations, 1, 10, engine)
                 phases = [load, self._settle(load)]
                 for phase, writes in (("wo", 1), ("rh", 0.3), ("ro", 0), ("wh", 0.7)):
-                    phases.append(self._ldc_phase(phase, 2**27 // size, writes, 10, engine))
-                yield name, {"value_bytes": size}, engine, "memory", phases
+                    phases.append(self._ldc_phase(phase, operations, writes, 10, engine))
+                yield name + where, point, engine, device, phases
 
     def _qacp_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield RocksDB's experiments."""
@@ -481,12 +506,6 @@ class Campaign:
                 if name == "qacp_point_behind":
                     phases.insert(0, self._qacp_phase(engine, writes=True) | {"name": "load"})
                 yield name, {"workload": workload} | value, engine, device, phases
-        for engine, copy in itertools.product(both, (1, 2)):
-            writes = self._qacp_phases(engine, fill)
-            yield f"{engine}_noise", {"copy": copy}, engine, device, writes
-            (gets,), (seeks,) = (self._qacp_phases(engine, workload) for workload in (get, seek))
-            reads = [gets | {"name": "read"}, seeks | {"name": "ranges"}]
-            yield f"{engine}_read_noise", {"copy": copy}, engine, device, reads
 
     def _qacp_phases(self, engine: str, workload: str) -> list[dict[str, Any]]:
         writes = "FILL" in workload
@@ -519,7 +538,7 @@ class Campaign:
         return phase | {"_files": files, "_low": low * writes}
 
     def _pcp_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
-        """Yield PCP's experiments, each on the device as it was and on the balanced one."""
+        """Yield PCP's experiments."""
         four = ("leveldb", "scp", "pcp", "pcp_adaptive")
         devices = {"ssd": "sata_ssd", "hdd": "hdd_7200"}
         for name, engines, keys in (
@@ -534,27 +553,19 @@ class Campaign:
             ("disks", ("scp", "pcp"), {"disks": [1, 2, 10]}),
             ("ldc", ("ldc", "ldc_pcp"), {"value_bytes": [100, 1024]}),
         ):
-            for kind, suffix in itertools.product(devices, ("", "_balanced")):
+            for kind in devices:
                 only = {"disks": "hdd", "fixed_subtasks": "ssd", "sizes": "ssd"}
                 only |= {"threads": "ssd", "ldc": "ssd"}
                 if only.get(name, kind) != kind:
                     continue
-                device = devices[kind] + ("_raid0" if name == "disks" else "") + suffix
-                thinned = {
-                    key: (values[1:2] or values) if self.thin and not suffix else values
-                    for key, values in keys.items()
-                }
-                experiment = f"pcp_{name}_{kind}{suffix}"
+                device = devices[kind] + ("_raid0" if name == "disks" else "")
+                experiment = f"pcp_{name}_{kind}"
                 declared = declarations().experiments[experiment].engines
-                for values in itertools.product(*thinned.values()):
+                for values in itertools.product(*keys.values()):
                     point = dict(zip(keys, values, strict=True))
                     for engine in (name for name in engines if name in declared):
                         phases = [self._pcp_phase(point, engine, device)]
                         yield experiment, point, engine, device, phases
-        for engine, copy in itertools.product(("scp", "pcp"), (1, 2)):
-            device = "sata_ssd_balanced"
-            phases = [self._pcp_phase({}, engine, device)]
-            yield f"{engine}_noise", {"copy": copy}, engine, device, phases
         stock = ("leveldb", "leveldb_checked")
         for engine, size in itertools.product((*stock, "scp", "pcp"), (100, 1024)):
             point = {"value_bytes": size}
@@ -563,10 +574,10 @@ class Campaign:
             yield "pcp_overhead", point, engine, "memory", phases
             yield "pcp_alone_overhead", point, engine, "memory", self._alone(inserts)
         for kind, engine, threads in itertools.product(devices, ("scp", "pcp"), (1, 2)):
-            device = f"{devices[kind]}_balanced"
+            device = devices[kind]
             inserts = self._pcp_phase({"threads": threads}, engine, device)
             alone = self._alone(inserts)
-            yield f"pcp_alone_{kind}_balanced", {"threads": threads}, engine, device, alone
+            yield f"pcp_alone_{kind}", {"threads": threads}, engine, device, alone
 
     def _dlsm_matrix(self) -> Iterator[tuple[str, dict[str, Any], str, str, list[dict[str, Any]]]]:
         """Yield dLSM's experiments, each of which begins with a tree that is there."""
@@ -592,9 +603,6 @@ class Campaign:
             paused = Reads(hit, 0.03, 1, rate)
             pause = self._dlsm_reads("run", engine, paused, compacting=0.6)
             yield "dlsm_pause", hot, engine, disks, [pause]
-            for copy in (1, 2):
-                pause = self._dlsm_reads("pause", engine, paused, compacting=0.6)
-                yield f"{engine}_pause_noise", {"copy": copy}, engine, disks, [pause]
             for factor in (400, 800) if self.thin else (100, 200, 400, 800):
                 run = self._dlsm_reads("run", engine, reads[engine])
                 yield "dlsm_scales", {"factor": factor}, engine, disks, [run]
@@ -622,11 +630,6 @@ class Campaign:
         for engine in ("two_phase", "dlsm", "stepped_merge"):
             phases = [self._dlsm_ranges("run", engine, 10)]
             yield "dlsm_ranges", {"query_mb": 10}, engine, disks, phases
-            for copy in (1, 2):
-                run = self._dlsm_reads("run", engine, reads[engine])
-                ranges = self._dlsm_ranges("ranges", engine, 10)
-                phases = [run, ranges, self._dlsm_writes("write", engine)]
-                yield f"{engine}_noise", {"copy": copy}, engine, disks, phases
         for engine in ("two_phase", "dlsm", "stepped_merge", "leveldb"):
             writes = self._dlsm_writes("run", engine)
             phases = [writes, self._settle(writes)]
@@ -781,10 +784,8 @@ class Campaign:
         megabytes = written / 2**20 * (1 + 0.6 * math.log2(point.get("entries", 50) / 10))
         kibibytes = point.get("subtask_kib", 512) if engine != "pcp_adaptive" else 512
         disks, threads = point.get("disks", 1), point.get("threads", 1)
-        base = device.removesuffix("_balanced").removesuffix("_raid0")
-        fast = device == "memory" or device in SPEEDS
-        slower = 1 if fast else SPEEDS[f"{base}_balanced"]
-        read, write = (us * slower * (0.85 + 80 / kibibytes) for us in DEVICE_STEPS[base])
+        base = device.removesuffix("_raid0")
+        read, write = (us * (0.85 + 80 / kibibytes) for us in DEVICE_STEPS[base])
         steps = {name: us * (116 / pair if "sort" in name else 1) for name, us in STEPS.items()}
         steps |= {"compaction_read_us": read, "compaction_write_us": write * 0.95}
         steps["compaction_sync_us"] = write * 0.05
@@ -1041,7 +1042,8 @@ class Campaign:
             return
         run = f"{len(self.runs) + 1:016x}"
         factor = point.get("factor", self.factor)
-        sized = 1 if experiment.startswith(("pcp_", "scp_")) else factor  # sizes are kept
+        sized = 1 if experiment.startswith("pcp_") else factor  # sizes are kept
+        host = declarations().experiments[experiment].host if self.simulated else REAL
         self.runs.append(
             {
                 "experiment": experiment,
@@ -1049,6 +1051,7 @@ class Campaign:
                 "engine": engine,
                 "built": engine,
                 "repetition": repetition,
+                "varies": VARIES[min(repetition, len(VARIES)) - 1] if host != REAL else "",
                 "point": point,
                 "factor": factor,
                 "profile": profile,
@@ -1102,7 +1105,11 @@ class Campaign:
                 "compressibility": 0.5,
                 "key_order": "hashed",
                 "timeline_interval_ms": 100,
-                **({"processors": 1} if experiment == "pcp_overhead" else {}),
+                **(
+                    {"host": {"id": host, "processors": declarations().hosts[host].processors}}
+                    if host != REAL
+                    else {}
+                ),
                 "phases": [
                     {
                         "name": p["name"],
@@ -1135,6 +1142,7 @@ class Campaign:
             },
             "driver": {"source_hash": "c0ffee1234567890"},
             "phases": public,
+            **({"simulating_s": 2.5} if host != REAL else {}),
             "suspect": [],
             "peak_rss_bytes": 10**8,
         }

@@ -9,6 +9,7 @@ import pytest
 from recompact import ROOT, build, checks, pipeline
 from recompact import plan as planning
 from recompact.__main__ import main
+from recompact.experiments import Declarations
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_help_fits_one_screen_and_names_every_command() -> None:
     ).stdout
     assert len(text.splitlines()) <= 34
     for command in (
-        *("smoke", "small", "paper", "test", "figures", "publish", "bench", "clean"),
+        *("smoke", "small", "full", "paper", "test", "figures", "publish", "bench", "clean"),
         *("pdf", "verify", "plan", "setup"),
     ):
         assert f"./repro {command}" in text
@@ -94,3 +95,34 @@ def test_ci_measures_every_engine() -> None:
     declared = pipeline.declarations()
     here = set(declared.engines) - set(build.unavailable(declared))
     assert here <= {point["engine"] for point in points}
+
+
+def test_checks_for_which_no_time_is_left_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+
+    def check(name: str) -> checks.Check:
+        return checks.Check(name, lambda: not ran.append(name))
+
+    monkeypatch.setattr(checks, "chosen", lambda *_: [check("first"), check("second")])
+    assert checks.run(ROOT, within_s=60) == 0
+    assert capsys.readouterr().out.endswith("2 passed, 0 failed\n")
+    assert checks.run(ROOT, within_s=-1) == 0
+    told = capsys.readouterr().out
+    assert told == "no time was left for: first, second\n0 passed, 0 failed, 2 skipped\n"
+    assert ran == ["first", "second"]
+
+
+def test_sanitizers_see_every_file_of_ours() -> None:
+    """Of an engine that has no file that the engines before it lack they need be asked for."""
+    declared = Declarations(ROOT).engines
+    default = {check.name for check in checks.all_checks(ROOT) if check.by_default}
+    seen = {
+        source
+        for name, engine in declared.items()
+        if f"sanitizers {name}" in default
+        for source in engine.sources
+    }
+    assert seen == {source for engine in declared.values() for source in engine.sources}
+    assert "sanitizers ldc_pcp" not in default

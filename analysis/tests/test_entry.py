@@ -280,7 +280,7 @@ def bare(tmp_path: Path) -> Path:
     [
         (["smok"], "no command 'smok'; did you mean smoke?"),
         (["figure"], "no command 'figure'; did you mean figures?"),
-        (["xyz"], "no command 'xyz'; there are smoke, small, paper, test, "),
+        (["xyz"], "no command 'xyz'; there are smoke, small, full, paper, test, "),
         (["smoke", "--panel", "LDC-F1"], "smoke knows no --panel; did you mean --panels?"),
         (["smoke", "--pannels=LDC-F1"], "smoke knows no --pannels; did you mean --panels?"),
         (["smoke", "LDC-F1"], "smoke knows no LDC-F1; words for snakemake follow --"),

@@ -1,12 +1,14 @@
 """Simulated hosts, and what work costs there."""
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import checkout
+from checkout import COSTS, FIT, RATINGS
 from recompact import ROOT, calibrate
 from recompact.calibrate import CalibrationError, Row
 from recompact.declarations import DeclarationError
@@ -17,45 +19,53 @@ from recompact.hosts import (
     Fit,
     HeldOut,
     calibration_path,
+    drawn,
     load_calibration,
+    load_ratings,
+    ratings_path,
     specification,
 )
 from recompact.plan import Plan, make
 
-COSTS = {"puts": 1500.0, "compares": 12.5, "read_bytes": 0.25}
-FIT = {"costs_ns": COSTS, "intervals_ns": {name: [c / 2, c * 2] for name, c in COSTS.items()}}
-
-
-def _content(**changes: Any) -> dict[str, Any]:
-    row = {"experiment": "time_memory", "point": "{}", "phase": "wh", "role": "client"}
-    content: dict[str, Any] = {
-        "engine": "leveldb",
-        "machine": "a host",
-        "rating": 3000,
-        "compiler": "a compiler",
-        "libraries": {"snappy": "1.1.9"},
-        "roles": dict.fromkeys(ROLES, FIT),
-        "held_out": [row | {"processor_s": 2.0, "modelled_s": 2.1}],
-    }
-    return content | changes
-
-
-def _write(root: Path, content: dict[str, Any], engine: str = "leveldb") -> Path:
-    path = calibration_path(root, engine)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(content), encoding="utf-8")
-    return path
-
 
 def test_a_host_that_is_slower_takes_longer_for_each_work() -> None:
     host = Declarations(ROOT).hosts["here"]
-    calibration = Calibration.model_validate(_content())
-    told = specification("here", host, calibration)
+    calibration = Calibration.model_validate(checkout.calibration())
+    told = specification("here", host, calibration, RATINGS)
     assert told["costs_ns"]["client"] == COSTS
-    slow = specification("slow", host.model_copy(update={"rating": 1000}), calibration)
+    slow = specification("slow", host.model_copy(update={"rating": 1000}), calibration, RATINGS)
     assert slow["costs_ns"]["background"]["compares"] == 37.5
     assert slow["switch_ns"] == 3 * told["switch_ns"]
     assert slow["processors"] == told["processors"]
+    with pytest.raises(DeclarationError, match="has no 'a host', on which leveldb was calibrated"):
+        specification("slow", host, calibration, {"another host": 3000.0})
+
+
+def test_a_rating_that_is_none_is_named(tmp_path: Path) -> None:
+    assert load_ratings(tmp_path) == {}
+    checkout.calibrate(tmp_path, checkout.calibration(), "leveldb")
+    assert load_ratings(tmp_path) == RATINGS
+    ratings_path(tmp_path).write_text("a host: -1\n", encoding="utf-8")
+    with pytest.raises(DeclarationError, match="ratings.yaml: .*greater than 0"):
+        load_ratings(tmp_path)
+
+
+def test_costs_are_drawn_within_the_error_of_what_was_held_out() -> None:
+    calibration = _held_out(0.25, -0.2)
+    fitted = drawn(calibration, "client", 0)
+    assert fitted == COSTS
+    seen = set()
+    for draw in range(1, 40):
+        costs = drawn(calibration, "client", draw)
+        by = {work: round(costs[work] / cost, 6) for work, cost in COSTS.items()}
+        assert by["puts"] == by["compares"]  # computation
+        assert set(by.values()) <= {0.8, 1.25}
+        seen.add((by["puts"], by["read_bytes"]))
+        opposite = drawn(calibration, "client", draw + 1 if draw % 2 else draw - 1)
+        assert all(
+            costs[work] * opposite[work] == pytest.approx(COSTS[work] ** 2) for work in COSTS
+        )
+    assert len(seen) == 4  # computation and the kernel's work are drawn apart
 
 
 @pytest.mark.parametrize(
@@ -72,7 +82,7 @@ def test_a_host_that_is_slower_takes_longer_for_each_work() -> None:
 def test_a_wrong_calibration_is_named(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
-    _write(tmp_path, _content(**changes))
+    checkout.calibrate(tmp_path, checkout.calibration(**changes), "leveldb")
     with pytest.raises(DeclarationError, match=message):
         load_calibration(tmp_path, "leveldb")
 
@@ -95,7 +105,7 @@ def test_only_calibrated_engines_run_on_simulated_hosts(tmp_path: Path) -> None:
     plan = _planned(root)
     assert {point["experiment"] for point in plan.points} == {"time_memory"}
     assert "./repro calibrate --engine leveldb" in plan.thinning["time_memory_here"]
-    _write(root, _content())
+    checkout.calibrate(root, checkout.calibration(), "leveldb")
     plan = _planned(root)
     simulated = {point["experiment"]: plan.runs[point["run"]] for point in plan.points}
     assert not simulated["time_memory"].simulated
@@ -105,20 +115,37 @@ def test_only_calibrated_engines_run_on_simulated_hosts(tmp_path: Path) -> None:
     assert run.spec["host"]["calibration"]["compiler"] == "a compiler"
 
 
+def test_engines_of_which_one_is_not_calibrated_are_compared_in_real_time(tmp_path: Path) -> None:
+    root = checkout.calibrated(tmp_path)
+    chosen = ["ldc_fanout", "processors", "lwc_load"]
+    assert all(run.simulated for run in make(Declarations(root), "small", chosen).runs.values())
+    calibration_path(root, "ldc").unlink()
+    plan = make(Declarations(root), "small", chosen)
+    simulated = {point["experiment"] for point in plan.points if plan.runs[point["run"]].simulated}
+    assert simulated == {"lwc_load"}
+    told = plan.thinning["ldc_fanout"]
+    assert told == "in real time, since these are not calibrated: ldc"
+    repetitions = [p["repetition"] for p in plan.points if p["experiment"] == "ldc_fanout"]
+    assert set(repetitions) == set(range(1, plan.scale_entry.repetitions + 1))
+    there = os.cpu_count() or 1
+    wanted = {p["point"]["processors"] for p in plan.points if p["experiment"] == "processors"}
+    assert wanted == {number for number in (1, 2, 4, 8, 12) if number <= there}
+
+
 def test_other_costs_are_another_run(tmp_path: Path) -> None:
     root = checkout.copy(tmp_path)
     names = []
     for puts in (1500.0, 1500.0, 1600.0):
         costs = FIT | {"costs_ns": COSTS | {"puts": puts}}
-        _write(root, _content(roles=dict.fromkeys(ROLES, costs)))
+        checkout.calibrate(root, checkout.calibration(roles=dict.fromkeys(ROLES, costs)), "leveldb")
         names.append(set(_planned(root).runs))
     assert names[0] == names[1]
     assert len(names[0] & names[2]) == len(names[0]) - 1
 
 
-def _row(phase: str, seconds: float, **counts: int) -> Row:
+def _row(phase: str, seconds: float, point: str = "{}", **counts: int) -> Row:
     told = {name: counts.get(name, 0) for name in ("yields", *COSTS)}
-    return Row("time_memory", "{}", phase, "client", told, seconds)
+    return Row("time_memory", point, phase, "client", told, seconds)
 
 
 def _rows() -> list[Row]:
@@ -133,23 +160,60 @@ def _rows() -> list[Row]:
     ]
 
 
-def test_costs_come_out_of_phases_that_have_them() -> None:
-    fitted = calibrate.fit(_rows())
-    assert fitted.costs_ns == pytest.approx(COSTS)
+def test_costs_come_out_of_phases_that_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "RIDGE", 1e-9)
+    fitted = calibrate.fit(_rows(), {})
+    assert fitted.costs_ns == pytest.approx(COSTS, rel=1e-3)
     for name, (low, high) in fitted.intervals_ns.items():
-        assert low == pytest.approx(high, rel=1e-3), name
+        assert low == pytest.approx(high, rel=1e-2), name
+
+
+def test_costs_that_are_known_are_not_fitted() -> None:
+    puts = {"puts": COSTS["puts"]}
+    fitted = calibrate.fit(_rows(), puts)
+    assert fitted.costs_ns["puts"] == COSTS["puts"]
+    assert fitted.costs_ns == pytest.approx(COSTS, rel=0.1)
+    wrong = calibrate.fit(_rows(), {"puts": 10 * COSTS["puts"]})
+    assert wrong.costs_ns["puts"] == 10 * COSTS["puts"]
+
+
+def test_kinds_that_come_together_share_their_time() -> None:
+    """However little the one that the fit would choose is better."""
+    rows = [
+        _row(f"phase {i}", 1e-3 * i, puts=1000 * i, compares=5000 * i + i % 2) for i in range(1, 9)
+    ]
+    costs = calibrate.fit(rows, {}).costs_ns
+    assert costs["puts"] * 1000 == pytest.approx(costs["compares"] * 5000, rel=0.05)
 
 
 def test_what_is_held_out_is_not_fitted_to() -> None:
-    odd = _row(calibrate.HELD_OUT[0], 100.0, puts=1)
-    assert calibrate.fit([*_rows(), odd]) == calibrate.fit(_rows())
+    phase, size = calibrate.HELD_OUT_PHASES[0], calibrate.HELD_OUT_VALUE_BYTES
+    odd = _row(phase, 100.0, json.dumps({"as": "leveldb", "value_bytes": size}), puts=1)
+    assert calibrate.fit([*_rows(), odd], {}) == calibrate.fit(_rows(), {})
+    assert not _row(phase, 1.0, json.dumps({"as": "leveldb", "value_bytes": 2 * size})).is_held_out
+    assert not _row("load", 1.0, odd.point).is_held_out
     with pytest.raises(CalibrationError, match="no phase took long enough"):
-        calibrate.fit([odd])
+        calibrate.fit([odd], {})
 
 
-def test_of_repetitions_the_one_that_took_least_counts() -> None:
-    rows = [_row("load", seconds, puts=1) for seconds in (2.0, 1.0, 3.0)]
-    assert calibrate.best([*rows, _row("run", 4.0)]) == [rows[1], _row("run", 4.0)]
+def test_what_a_busy_machine_adds_averages_out() -> None:
+    """Repetitions that take a fifth more or less, or do more or less."""
+    quiet = _rows()
+    rows = [
+        _row(
+            row.phase,
+            row.processor_s * share * busy,
+            **{k: int(n * share) for k, n in row.counts.items()},
+        )
+        for row in quiet
+        for share in (0.9, 1.1)
+        for busy in (0.8, 1, 1.2)
+    ]
+    told, known = calibrate.fit(rows, {}).costs_ns, calibrate.fit(quiet, {}).costs_ns
+    assert told == pytest.approx(known, rel=0.1)
+    assert calibrate.medians(rows[:6]) == {
+        rows[0].what: pytest.approx(quiet[0].processor_s, rel=0.11)
+    }
 
 
 def _held_out(*errors: float) -> Calibration:
@@ -165,7 +229,7 @@ def _held_out(*errors: float) -> Calibration:
         for place, error in enumerate(errors)
     ]
     fits = {role: Fit(costs_ns=COSTS, intervals_ns={}) for role in ROLES}
-    return Calibration.model_validate(_content(roles=fits, held_out=rows))
+    return Calibration.model_validate(checkout.calibration(roles=fits, held_out=rows))
 
 
 def test_costs_that_miss_what_was_held_out_are_refused() -> None:

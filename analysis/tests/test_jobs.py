@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from recompact import ROOT, jobs, step
+import checkout
+from recompact import jobs, step
 from recompact.declarations import DeclarationError
 from recompact.experiments import Declarations
 from recompact.pipeline import select
@@ -12,11 +13,12 @@ from recompact.plan import make
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    plan = make(Declarations(ROOT), "smoke", ["pcp_calibration_ssd_balanced", "ldc_read_only"])
+    declarations = Declarations(checkout.calibrated(tmp_path))
+    plan = make(declarations, "smoke", ["pcp_calibration_ssd", "ldc_read_only"])
     jobs.write(tmp_path, [*plan.traces.values(), *plan.runs.values()])
     for run in plan.runs.values():
         assert jobs.read_run(tmp_path, run.id) == run
-    assert any(run.calibration for run in plan.runs.values())
+    assert any(run.simulated for run in plan.runs.values())
     assert any(run.start_from for run in plan.runs.values())
     for trace in plan.traces.values():
         assert jobs.read_trace(tmp_path, trace.id) == trace

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from recompact import measure
-from recompact.calibration import CalibrationError
-from recompact.jobs import Calibration, Run
+from recompact.jobs import Run
 
 RUN = Run(id="0123456789abcdef", spec={"run": "0123456789abcdef"}, engine="leveldb", trace_ids=())
 
@@ -134,67 +133,8 @@ def test_a_database_that_cannot_be_read_is_named(tmp_path: Path, data: Path) -> 
     assert list(data.glob("recompact-*")) == []
 
 
-TELLING = ("1" * 16, "2" * 16, "3" * 16)
-BALANCED = Run(
-    id="abcdef0123456789",
-    spec={"run": "abcdef0123456789", "device": {"id": "sata_ssd_balanced", "kind": "ssd"}},
-    engine="pcp",
-    trace_ids=(),
-    calibration=Calibration("sata_ssd_balanced", "pcp_calibration_ssd", TELLING, "run", 0.62),
-)
-
-
-def _tell(tmp_path: Path, device_us: tuple[int, ...], crc_us: int = 40) -> None:
-    """Write the records of runs whose devices took so long, and computation 100 us."""
-    for name, us in zip(TELLING, device_us, strict=True):
-        counters = {
-            **{"compaction_read_us": us // 2, "compaction_write_us": us // 4},
-            **{"compaction_sync_us": us // 4, "compaction_crc_us": crc_us},
-            **{"compaction_sort_us": 60 if crc_us else 0},
-        }
-        folder = tmp_path / "raw" / name
-        folder.mkdir(parents=True, exist_ok=True)
-        phases = [{"name": "run", "counters": counters}]
-        (folder / "run.json").write_text(json.dumps({"run": name, "phases": phases}))
-
-
 def _finishing(tmp_path: Path, run: Run, first: str = "") -> Path:
     return _driver(tmp_path, f'{first}\necho \'{{"run": "{run.id}"}}\' > "$4/run.json"')
-
-
-def test_the_driver_is_told_the_speed_that_other_runs_tell(tmp_path: Path) -> None:
-    _tell(tmp_path, (4000, 800, 900))
-    _measure(tmp_path, _finishing(tmp_path, BALANCED), BALANCED)
-    told = json.loads((tmp_path / "raw" / BALANCED.id / "specification.json").read_text())
-    assert told["device"] == BALANCED.spec["device"] | {"speed": 14.68}  # 9 x 0.62 / 0.38
-    assert "speed" not in BALANCED.spec["device"]
-
-
-def test_a_device_may_have_to_become_slower(tmp_path: Path) -> None:
-    _tell(tmp_path, (40, 40, 40))
-    told = measure.specification(BALANCED, tmp_path / "raw")
-    assert told["device"]["speed"] == pytest.approx(0.4 * 0.62 / 0.38, rel=1e-3)
-
-
-def test_a_missing_calibration_is_named_with_its_experiment(tmp_path: Path) -> None:
-    _tell(tmp_path, (900, 900, 900))
-    (tmp_path / "raw" / TELLING[1] / "run.json").unlink()
-    message = (
-        f"{TELLING[1]}/run.json: no such file; it tells the speed of device sata_ssd_balanced: "
-        "measure experiment pcp_calibration_ssd again"
-    )
-    with pytest.raises(CalibrationError, match=message):
-        _measure(tmp_path, _finishing(tmp_path, BALANCED), BALANCED)
-    assert not (tmp_path / "raw" / BALANCED.id).exists()
-
-
-def test_a_calibration_that_cannot_tell_is_named(tmp_path: Path) -> None:
-    _tell(tmp_path, (900, 900, 900), crc_us=0)
-    with pytest.raises(CalibrationError, match="has no times of a compaction's steps; it tells"):
-        measure.specification(BALANCED, tmp_path / "raw")
-    (tmp_path / "raw" / TELLING[0] / "run.json").write_text('{"phases": []}')
-    with pytest.raises(CalibrationError, match="has no phase run with counters; it tells"):
-        measure.specification(BALANCED, tmp_path / "raw")
 
 
 def test_a_run_is_confined_to_its_processors(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ MEGABYTE = 2**20
 
 def _results(root: Path, change=None) -> Results:
     """Measure LWC's comparison on SSD; `change` puts right or spoils the records."""
-    campaign = Campaign(root / "campaign", experiments=EXPERIMENTS, peers=False)
+    campaign = Campaign(root / "campaign", experiments=EXPERIMENTS, peers=False, simulated=False)
     campaign.root.mkdir(parents=True)
     plan = campaign.write()
     for place, path in enumerate(sorted(campaign.raw.glob("*/run.json"))):

@@ -5,20 +5,26 @@ from pathlib import Path
 import pytest
 
 import checkout
-from recompact import ROOT, pipeline
+from recompact import ROOT
 from recompact.declarations import DeclarationError
 from recompact.experiments import OURS, Declarations, ScaleName
 from recompact.jobs import Run
-from recompact.plan import Plan, hash_files, make
+from recompact.plan import Host, Plan, hash_files, make
 
 
 @pytest.fixture(scope="module")
-def smoke() -> Plan:
-    return make(Declarations(ROOT), "smoke")
+def declarations(tmp_path_factory: pytest.TempPathFactory) -> Declarations:
+    """This checkout's, with a calibration of every engine."""
+    return Declarations(checkout.calibrated(tmp_path_factory.mktemp("checkout")))
 
 
-def test_names_do_not_change_between_plans(smoke: Plan) -> None:
-    again = make(Declarations(ROOT), "smoke")
+@pytest.fixture(scope="module")
+def smoke(declarations: Declarations) -> Plan:
+    return make(declarations, "smoke")
+
+
+def test_names_do_not_change_between_plans(smoke: Plan, declarations: Declarations) -> None:
+    again = make(Declarations(declarations.root), "smoke")
     assert list(again.runs) == list(smoke.runs)
     assert again.as_json() == smoke.as_json()
 
@@ -138,31 +144,12 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
         ),
         ("devices", "clean_after_idle_ms: 1000", "clean_after_idle_ms: -1", "clean_after_idle_ms"),
         ("devices", "    like: smr\n", "    like: hdd_7200\n", "own_bands: .*own_bands goes with"),
-        ("devices", "like: sata_ssd\n", "like: sata\n", "sata_ssd_balanced.like: 'sata' is no"),
+        ("devices", "    like: smr\n", "    like: smr2\n", "smr_own_bands.like: 'smr2' is no"),
         (
             "devices",
-            "like: hdd_7200\n",
-            "like: sata_ssd_balanced\n",
-            "hdd_7200_balanced.like: 'sata_ssd_balanced' is no device of its own",
-        ),
-        ("devices", "compute_share: 0.62", "compute_share: 1", "balance.compute_share"),
-        (
-            "devices",
-            "{experiment: pcp_calibration_ssd,",
-            "{experiment: pcp_calibrated,",
-            "sata_ssd_balanced.balance.experiment: 'pcp_calibrated' is not in",
-        ),
-        (
-            "devices",
-            "{experiment: pcp_calibration_ssd,",
-            "{experiment: pcp_values_ssd,",
-            "pcp_values_ssd must have one engine and no sweep",
-        ),
-        (
-            "devices",
-            "{experiment: pcp_calibration_ssd,",
-            "{experiment: pcp_calibration_ssd_balanced,",
-            "goes to sata_ssd_balanced, which is balanced itself",
+            "    like: smr\n",
+            "    like: smr_small_cache\n",
+            "smr_own_bands.like: 'smr_small_cache' is no device of its own",
         ),
         ("experiments", "of: 5000000000", "of: 0", "operations.FromSweep.of"),
         ("experiments", "of: 5000000000", "of: 5, times: 2", "with times and of, which exclude"),
@@ -203,12 +190,6 @@ def test_a_changed_source_renames_the_runs_that_it_can_change(
             "    host: here\n",
             "    host: here\n    profile: true\n",
             "time_memory_here.profile: does not go with host here, which is simulated: perf",
-        ),
-        (
-            "experiments",
-            "    host: here\n",
-            "    host: here\n    processors: 1\n",
-            "time_memory_here.processors: does not go with host here",
         ),
         (
             "experiments",
@@ -446,8 +427,8 @@ def test_an_engine_that_is_not_here_is_left_out_and_says_why() -> None:
     assert plan.absent == {"qacp_random": "not installed"}
 
 
-def test_an_engine_is_left_out_where_it_would_not_take_a_size() -> None:
-    plan = make(Declarations(ROOT), "smoke", ["ldc_workloads"])
+def test_an_engine_is_left_out_where_it_would_not_take_a_size(declarations: Declarations) -> None:
+    plan = make(declarations, "smoke", ["ldc_workloads"])
     engines = {point["engine"] for point in plan.points}
     assert "rocksdb_leveled_defaults" in engines
     assert "rocksdb_leveled_8mb_tables" not in engines
@@ -498,12 +479,12 @@ def test_where_sizes_are_kept_a_scale_divides_operations_only(smoke: Plan) -> No
     assert run.spec["scale_factor"] == 1  # a sync takes what it takes
     assert run.spec["timeline_interval_ms"] == 1000
     (trace,) = (smoke.traces[name].workload for name in run.trace_ids)
-    assert entry["factor"] == smoke.scale_entry.factor["PCP as it was"] > 1
+    assert entry["factor"] == smoke.scale_entry.factor["PCP"] > 1
     assert trace["operations"] == trace["records"] == round(50_000_000 / entry["factor"])
 
 
 def test_a_constant_volume_is_fewer_of_larger_values(smoke: Plan) -> None:
-    factor = smoke.scale_entry.factor["PCP as it was"]
+    factor = smoke.scale_entry.factor["PCP sweeps"]
     for size in (64, 1024):
         (run,) = _runs(smoke, "pcp_values_ssd", value_bytes=size)
         workload = smoke.traces[run.trace_ids[0]].workload
@@ -522,14 +503,6 @@ def test_experiments_of_pcp_share_the_runs_of_their_common_point(smoke: Plan) ->
     assert calibration in _runs(smoke, "pcp_subtasks_ssd", subtask_kib=512)
     assert calibration in _runs(smoke, "pcp_entries_ssd", entries=50)
     assert calibration in _runs(smoke, "pcp_threads_ssd", threads=1)
-
-
-def test_a_balanced_device_is_the_one_that_it_is_like() -> None:
-    devices = Declarations(ROOT).devices
-    for name in ("sata_ssd", "hdd_7200", "hdd_7200_raid0"):
-        assert devices[f"{name}_balanced"].parameters == devices[name].parameters
-        assert devices[f"{name}_balanced"].balance is not None
-        assert devices[f"{name}_balanced"].title != devices[name].title
 
 
 def test_shingled_disks_differ_in_who_manages_them() -> None:
@@ -568,7 +541,7 @@ def test_dlsm_runs_turn_level_1_over_as_often_at_any_scale() -> None:
         assert len(starts) == len({p["engine"] for p in hot}) * len(repetitions)
 
 
-@pytest.mark.parametrize("scale", ["smoke", "small", "paper"])
+@pytest.mark.parametrize("scale", ["smoke", "small", "full", "paper"])
 def test_no_open_loop_falls_silent_before_its_phase_ends(scale: ScaleName) -> None:
     plan = make(Declarations(ROOT), scale)
     streams = [
@@ -598,36 +571,39 @@ def test_only_runs_that_need_them_have_direct_io_and_processors(smoke: Plan) -> 
     for run in smoke.runs.values():
         direct = engines[run.engine].direct_io and run.id not in through_it
         assert run.spec["engine"].get("direct_io") is (True if direct else None)
-    assert {run.spec.get("processors") for run in _runs(smoke, "pcp_overhead")} == {1}
+    alone = _runs(smoke, "pcp_overhead")
+    assert {run.spec["host"]["processors"] for run in alone} == {1}
+    assert {run.spec.get("processors") for run in alone} == {None}
+    assert {run.spec["host"]["processors"] for run in _runs(smoke, "pcp_entries_ssd")} == {12}
     assert {run.spec.get("processors") for run in _runs(smoke, "parity")} == {None}
 
 
-def test_a_balanced_run_waits_for_all_runs_that_tell_its_speed() -> None:
-    plan = make(Declarations(ROOT), "small", ["pcp_threads_ssd_balanced"])
-    whole = make(Declarations(ROOT), "small", ["pcp_calibration_ssd", "pcp_threads_ssd_balanced"])
-    telling = tuple(dict.fromkeys(run.id for run in _runs(whole, "pcp_calibration_ssd")))
-    assert len(telling) == 5
-    assert tuple(plan.runs)[:5] == telling  # measured first
-    assert {point["experiment"] for point in plan.points} == {"pcp_threads_ssd_balanced"}
-    for run in _runs(plan, "pcp_threads_ssd_balanced"):
-        assert run.calibration is not None
-        assert run.calibration.runs == telling
-        assert pipeline.calibration_of(run) == [f"build/finished/{name}" for name in telling]
-        assert "speed" not in run.spec["device"] and "balance" not in run.spec["device"]
-    assert pipeline.calibration_of(plan.runs[telling[0]]) == []
+def test_the_members_of_an_ensemble_differ_in_one_thing_each(declarations: Declarations) -> None:
+    plan = make(declarations, "small", ["pcp_calibration_ssd"])
+    told = [(point["repetition"], point["varies"]) for point in plan.points]
+    assert told == [(1, ""), (2, "seed"), (3, "costs"), (4, "costs"), (5, "ties")]
+    first, seed, costs, others, ties = _runs(plan, "pcp_calibration_ssd")
+    assert seed.trace_ids != first.trace_ids
+    assert seed.spec["host"] == first.spec["host"]
+    for run in (costs, others, ties):
+        assert run.trace_ids == first.trace_ids
+    assert ties.spec["host"] == first.spec["host"] | {"ties": "higher"}
+    as_fitted = first.spec["host"]["costs_ns"]["background"]
+    up, down = (run.spec["host"]["costs_ns"]["background"] for run in (costs, others))
+    for work, cost in as_fitted.items():
+        assert up[work] * down[work] == pytest.approx(cost**2)
+    assert up != as_fitted
 
 
-def test_what_tells_the_speed_is_part_of_the_name_of_a_balanced_run(tmp_path: Path) -> None:
-    root = checkout.copy(tmp_path)
-    experiments = ["pcp_calibration_ssd_balanced", "pcp_calibration_hdd_balanced"]
-    before = make(Declarations(root), "smoke", experiments)
-    checkout.replace(root / "workloads/devices.yaml", "compute_share: 0.62", "compute_share: 0.6")
-    after = make(Declarations(root), "smoke", experiments)
-    renamed = [before.runs[name] for name in set(before.runs) - set(after.runs)]
-    assert [run.spec["device"]["id"] for run in renamed] == ["sata_ssd_balanced"]
+def test_on_a_real_disk_time_is_real_and_repeated() -> None:
+    plan = make(Declarations(ROOT), "small", ["pcp_calibration_ssd"], host=Host(disk="ssd"))
+    assert [(point["repetition"], point["varies"]) for point in plan.points] == [
+        (number, "") for number in range(1, 6)
+    ]
+    assert not any(run.simulated for run in plan.runs.values())
 
 
-@pytest.mark.parametrize("scale", ["smoke", "small", "paper"])
+@pytest.mark.parametrize("scale", ["smoke", "small", "full", "paper"])
 def test_the_limit_of_deletions_is_of_our_experiments_alone(scale: ScaleName) -> None:
     declarations = Declarations(ROOT)
     with_own_tree = {

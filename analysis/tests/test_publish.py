@@ -16,7 +16,7 @@ from synthetic import Campaign
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tables of a smoke campaign, which no test changes."""
     root = tmp_path_factory.mktemp("publish")
-    campaign = Campaign(root, peers=False)
+    campaign = Campaign(root, peers=False, simulated=False)
     tables.build(campaign.raw, campaign.write(), root / "tables")
     return root / "tables"
 
@@ -55,7 +55,7 @@ def test_only_timelines_that_a_figure_draws_are_kept(measured: Path, tmp_path: P
 
 
 def test_only_spans_that_a_figure_draws_are_kept(measured: Path, tmp_path: Path) -> None:
-    drawn = {"pcp_threads_ssd_balanced"}
+    drawn = {"pcp_threads_ssd"}
     (folder,) = publish.publish(measured, tmp_path / "published", {"ldc_latency"}, drawn)
     experiments = _read(folder, "experiments")
     runs = experiments[experiments.experiment.isin(drawn)].run
@@ -192,6 +192,33 @@ def test_no_second_of_measuring_is_counted_twice(measured: Path, tmp_path: Path)
     assert set(lasted.phase) - set(of_phases.phase) == twice
     (minutes,) = pd.read_csv(published / "costs.csv").minutes
     assert minutes == pytest.approx(of_phases.value.sum() / 60)
+
+
+def test_a_simulated_run_costs_what_processors_had_to_do(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path / "campaign", peers=False, experiments={"ldc_fanout", "parity"})
+    campaign.root.mkdir()
+    tables.build(campaign.raw, campaign.write(), tmp_path / "tables")
+    results = Results.load(tmp_path / "tables")
+    seconds = publish.seconds_of_runs(results.campaigns[0].runs)
+    assert set(seconds[results.planned("ldc_fanout").run]) == {2.5}
+    (one, *_) = results.planned("parity").run
+    assert seconds[one] == results.campaigns[0].told(one, "run")["duration_s"]
+
+
+def test_each_host_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    campaign = Campaign(
+        tmp_path / "campaign", peers=False, experiments={"ldc_fanout", "pcp_threads_ssd", "parity"}
+    )
+    campaign.root.mkdir()
+    tables.build(campaign.raw, campaign.write(), tmp_path / "tables")
+    folders = publish.publish(tmp_path / "tables", tmp_path / "published", {})
+    assert (
+        sorted(folder.parent.name.split("-")[0] for folder in folders) == ["2"] + ["simulated"] * 2
+    )
+    results = Results.load(tmp_path / "published")
+    assert results.campaign("pcp_threads_ssd").directory.parent.name == (
+        "simulated-pcp-12-processors"
+    )
 
 
 def test_medians_of_a_figure_become_a_table_with_a_row_per_engine(tmp_path):

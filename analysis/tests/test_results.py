@@ -12,9 +12,9 @@ from recompact.results import MissingCell, Results, device_label, unite
 from synthetic import THINNING, Campaign
 
 EXPERIMENTS = {
-    *("noise", "parity", "scp_noise", "pcp_noise"),
+    *("noise", "parity"),
     *("ldc_fanout", "ldc_latency", "ldc_profile", "lwc_eq1", "lwc_load"),
-    *("pcp_entries_ssd_balanced", "pcp_overhead", "pcp_threads_ssd_balanced"),
+    *("pcp_entries_ssd", "pcp_overhead", "pcp_threads_ssd"),
 }
 
 
@@ -26,7 +26,9 @@ def published(tmp_path_factory):
         "smoke": {},
         "small": {"scale": "small", "factor": 16, "repetitions": 2, "thin": False},
     }.items():
-        campaign = Campaign(root / "campaigns" / name, experiments=EXPERIMENTS, **options)
+        campaign = Campaign(
+            root / "campaigns" / name, experiments=EXPERIMENTS, simulated=False, **options
+        )
         campaign.root.mkdir(parents=True)
         tables.build(campaign.raw, campaign.write(), root / "published" / "host" / name)
     return root / "published"
@@ -41,7 +43,7 @@ def test_select_gives_one_row_per_run_with_its_point(smoke):
     frame = smoke.select("ldc_fanout", "throughput_ops_s", engines=["leveldb"])
     assert list(frame.fanout) == [3, 10, 25, 100]
     assert set(frame.columns) == {
-        *("engine", "repetition", "run", "scale_factor", "fanout", "value")
+        *("engine", "repetition", "varies", "run", "scale_factor", "fanout", "value")
     }
     assert (frame.value > 0).all()
 
@@ -160,16 +162,21 @@ def test_a_stamp_of_two_hosts_tells_what_both_tell(smoke):
 
 
 def test_stamp_tells_what_is_divided_where_sizes_are_kept(smoke):
-    stamp = smoke.stamp(["pcp_threads_ssd_balanced", "ldc_fanout"])
+    stamp = smoke.stamp(["pcp_threads_ssd", "ldc_fanout"])
     assert (stamp.factors, stamp.counts) == ((64,), (64,))
     text = style.stamp_lines(stamp)[0]
     assert text.startswith("smoke scale, 1/64, 1/64 of the operations at full size · device ")
-    assert "sata_ssd_balanced (ssd model, x4.217 as fast)" in text
+    assert "sata_ssd (ssd model)" in text
 
 
-def test_stamp_tells_the_processors_of_a_confined_run(smoke):
+def test_stamp_tells_the_processors_of_a_confined_run(smoke, tmp_path):
     assert smoke.stamp(["ldc_fanout"]).processors == ()
-    stamp = smoke.stamp(["pcp_overhead"])
+    path = tmp_path / "t" / "specifications.csv"
+    shutil.copytree(smoke.campaigns[0].directory, path.parent)
+    confined = tables.read_table(path, tables.SPECIFICATION_COLUMNS)
+    confined["conditions"] = confined.conditions.str.replace("{", '{"processors": 1, ')
+    tables.write(confined, path)
+    stamp = Results.load(path.parent).stamp(["pcp_overhead"])
     assert stamp.processors == (1,)
     assert "confined to 1 of the host's processors" in style.stamp_lines(stamp)[0]
 
@@ -186,7 +193,6 @@ def test_stamp_counts_the_repetitions_of_the_point_with_fewest(published):
         ({"id": "memory", "kind": "memory"}, "memory"),
         ({"id": "nvme", "kind": "path"}, "nvme (real)"),
         ({"id": "hdd", "kind": "hdd"}, "hdd (hdd model)"),
-        ({"id": "b", "kind": "ssd", "speed": 4.21749}, "b (ssd model, x4.217 as fast)"),
     ],
 )
 def test_a_device_is_real_or_a_model(device, label):
@@ -198,13 +204,50 @@ def test_noise_floor_is_absent_where_it_was_not_measured(smoke):
     assert smoke.noise_floor("latency_scan_mean_us", "ldc_fanout") is None
 
 
-def test_an_engine_has_its_own_noise_floor_where_it_was_measured(smoke):
-    noise = smoke.campaigns[0].noise.set_index(["metric", "engine_a", "engine_b"]).floor
-    ask = ("throughput_ops_s", "pcp_entries_ssd_balanced")
-    assert smoke.noise_floor(*ask, "pcp") == noise[ask[0], "pcp", "pcp"]
-    any_engine = noise[ask[0], "any", "any"]
-    assert smoke.noise_floor(*ask, "ldc") == smoke.noise_floor(*ask) == any_engine
-    assert any_engine == noise[ask[0], "leveldb", "leveldb"]  # not of pairs of their own
+@pytest.fixture(scope="module")
+def ensembles(published, tmp_path_factory):
+    """Beside the campaigns in real time one on simulated hosts, as large and older."""
+    root = tmp_path_factory.mktemp("ensembles")
+    campaign = Campaign(
+        root / "campaign",
+        scale="small",
+        repetitions=3,
+        experiments={"ldc_fanout", "pcp_threads_ssd", "noise", "parity"},
+    )
+    campaign.root.mkdir()
+    shutil.copytree(published, root / "published")
+    folder = root / "published" / "simulated" / "small"
+    tables.build(campaign.raw, campaign.write(), folder)
+    return Results.load(root / "published")
+
+
+def test_what_was_simulated_answers_before_real_time(ensembles):
+    assert ensembles.campaign("ldc_fanout").directory.parent.name == "simulated"
+    assert ensembles.is_simulated("ldc_fanout") and not ensembles.is_simulated("lwc_load")
+    assert ensembles.campaign("lwc_load").directory.parent.name == "host"
+    assert not ensembles.is_simulated("noise")
+
+
+def test_identical_simulated_runs_do_not_differ(ensembles):
+    assert ensembles.noise_floor("latency_scan_mean_us", "ldc_fanout") == 0
+    assert ensembles.noise_floor("latency_scan_mean_us", "lwc_load") is None
+
+
+def test_an_ensemble_is_asked_member_by_member(ensembles):
+    assert ensembles.members(["ldc_fanout", "lwc_load"]) == {1: "", 2: "seed", 3: "costs"}
+    assert ensembles.members(["lwc_load"]) == {}
+    third = ensembles.of_member(3)
+    assert set(third.planned("ldc_fanout").repetition) == {3}
+    assert set(third.planned("lwc_load").repetition) == {1, 2}
+    assert set(ensembles.planned("ldc_fanout").repetition) == {1, 2, 3}
+
+
+def test_the_stamp_of_an_ensemble_says_what_differs(ensembles):
+    stamp = ensembles.stamp(["pcp_threads_ssd"])
+    assert (stamp.repetitions, stamp.varied) == (3, ("seed", "costs"))
+    text = style.stamp_lines(stamp)[0]
+    assert "ensemble of 3 (seed, costs)" in text
+    assert "simulated pcp, 12 processors" in text
 
 
 def test_no_tables_is_an_error_that_says_so(tmp_path):

@@ -110,7 +110,7 @@ def test_a_budget_is_a_time(text: str, seconds: float) -> None:
 
 
 def test_a_budget_that_is_no_time_is_told() -> None:
-    with pytest.raises(ScheduleError, match="budget: '8 hours' is no time"):
+    with pytest.raises(ScheduleError, match="'8 hours' is no time"):
         schedule.parse_budget("8 hours")
 
 

@@ -16,7 +16,7 @@ def campaign(tmp_path_factory):
         tmp_path_factory.mktemp("campaign"),
         experiments={
             *("ldc_latency", "ldc_profile", "lwc_eq1", "noise", "parity", "scale_model"),
-            *("pcp_threads_ssd_balanced", "dlsm_rangehot", "dlsm_low_reads", "dlsm_noise"),
+            *("pcp_threads_ssd", "dlsm_rangehot", "dlsm_low_reads"),
         },
     )
     campaign.write()
@@ -289,7 +289,6 @@ def test_noise_pairs_are_of_identical_runs(copy):
     pairs = noise.pairs["throughput_ops_s"]
     assert pairs.to_dict() == {
         ("any", "any"): 2,
-        ("dlsm", "dlsm"): 1,
         ("leveldb", "leveldb"): 2,
         ("leveldb", "pristine"): 2,
     }
@@ -395,7 +394,7 @@ def test_a_wrong_event_is_named_by_file_and_line(copy, line, message):
 
 
 def test_shares_of_steps_and_bandwidths_are_those_of_the_counters(copy):
-    run = run_of(copy, "pcp_threads_ssd_balanced", engine="pcp")
+    run = run_of(copy, "pcp_threads_ssd", engine="pcp")
     path = copy / "raw" / run / "run.json"
     record = json.loads(path.read_text())
     record["phases"][0]["counters"] |= {
@@ -449,7 +448,7 @@ def events_with_spans(*compactions):
     ],
 )
 def test_the_spans_of_one_middling_long_compaction_are_kept(copy, compactions, number, subtasks):
-    run = run_of(copy, "pcp_threads_ssd_balanced", engine="pcp")
+    run = run_of(copy, "pcp_threads_ssd", engine="pcp")
     (copy / "raw" / run / "events.jsonl").write_text(events_with_spans(*compactions))
     spans = pd.read_csv(build(copy) / "spans.csv", dtype={"run": str})
     spans = spans[spans.run == run]
@@ -464,7 +463,7 @@ def test_engines_without_stages_have_no_spans(copy):
 
 
 def test_spans_without_their_number_of_subtasks_are_named(copy):
-    run = run_of(copy, "pcp_threads_ssd_balanced", engine="pcp")
+    run = run_of(copy, "pcp_threads_ssd", engine="pcp")
     text = events_with_spans((100, 4)).replace('"subtasks"', '"sub_tasks"')
     (copy / "raw" / run / "events.jsonl").write_text(text)
     with pytest.raises(tables.TableError, match=r"events.jsonl:2: key 'subtasks' is missing"):
@@ -563,30 +562,12 @@ def test_an_engine_without_a_buffer_has_no_share_of_it(copy):
     assert "buffer_share_max" not in metrics and "space_buffer_bytes" not in metrics
 
 
-def test_noise_of_scans_and_writes_is_told_by_phases_of_their_own(copy):
-    noise = pd.read_csv(build(copy) / "noise.csv").set_index(["metric", "engine_a", "engine_b"])
-    own = noise.xs(("dlsm", "dlsm"), level=("engine_a", "engine_b"))
-    assert {"hit_ratio", "throughput_ops_s", "files_per_scan", "latency_write_mean_us"} <= set(
-        own.index
-    )
-    runs = pd.read_csv(copy / "tables/runs.csv", dtype={"run": str})
-    of_run = runs[(runs.phase == "run") & (runs.metric == "throughput_ops_s")].set_index("run")
-    first, second = (
-        of_run.value[run_of(copy, "dlsm_noise", point={"copy": number})] for number in (1, 2)
-    )
-    ratio = max(first, second) / min(first, second)
-    assert own.floor["throughput_ops_s"] == pytest.approx(ratio**12.706 - 1, rel=0.01)
-    assert noise.pairs["throughput_ops_s", "any", "any"] == 2  # those of stock LevelDB only
-
-
-def test_a_metric_of_noise_is_of_one_phase_but_parity_has_its_own():
+def test_noise_is_of_pairs_of_its_experiments_alone():
     cells = [  # experiment, engine, copy, phase, metric, value
         *(("noise", "leveldb", copy, "run", "a", 1.0) for copy in (1, 2)),
         ("parity", "leveldb", 1, "read", "a", 1.0),
         ("parity", "pristine", 1, "read", "a", 2.0),
-        *(("dlsm_noise", "dlsm", copy, "run", "a", 1.0) for copy in (1, 2)),
-        *(("dlsm_pause_noise", "dlsm", copy, "pause", "a", 1.0 + copy) for copy in (1, 2)),
-        *(("dlsm_pause_noise", "dlsm", copy, "pause", "b", 1.0 + copy) for copy in (1, 2)),
+        *(("ldc_fanout", "leveldb", copy, "run", "b", 1.0 + copy) for copy in (1, 2)),
     ]
     frame = pd.DataFrame(
         cells, columns=["experiment", "engine", "copy", "phase", "metric", "value"]
@@ -594,6 +575,7 @@ def test_a_metric_of_noise_is_of_one_phase_but_parity_has_its_own():
     frame["run"] = frame.experiment + frame.engine + frame["copy"].astype(str)
     frame = frame.assign(
         repetition=1,
+        varies="",
         scale_factor=1,
         profiled=0,
         unit="1",
@@ -603,5 +585,5 @@ def test_a_metric_of_noise_is_of_one_phase_but_parity_has_its_own():
     noise = tables.noise_table(experiments, frame[tables.RUN_COLUMNS])
     noise = noise.set_index(["metric", "engine_a", "engine_b"])
     assert noise.floor["a", "leveldb", "pristine"] > 0
-    assert (noise.pairs["a", "dlsm", "dlsm"], noise.floor["a", "dlsm", "dlsm"]) == (1, 0)
-    assert noise.floor["b", "dlsm", "dlsm"] > 0
+    assert (noise.pairs["a", "any", "any"], noise.floor["a", "any", "any"]) == (1, 0)
+    assert "b" not in noise.index  # of no experiment on noise

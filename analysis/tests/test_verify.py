@@ -17,7 +17,7 @@ EXPERIMENTS = ("lwc_ssd", "matrix_ssd", "noise", "parity")  # the second with it
 @pytest.fixture
 def published(tmp_path):
     """Publish a few runs; give the folder and that of the raw runs."""
-    campaign = Campaign(tmp_path / "campaign", experiments=EXPERIMENTS)
+    campaign = Campaign(tmp_path / "campaign", experiments=EXPERIMENTS, simulated=False)
     campaign.root.mkdir()
     tables.build(campaign.raw, campaign.write(), tmp_path / "tables")
     folder = tmp_path / "published"

@@ -21,6 +21,7 @@
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
 #include "rocksdb/write_batch.h"
+#include "simulator/work.h"
 
 namespace recompact {
 
@@ -74,7 +75,8 @@ class RocksDb::BackgroundEnv : public rocksdb::EnvWrapper {
       std::make_shared<std::atomic<int>>(0);
 };
 
-// Counts the block reads of the calling thread while a Scope lives.
+// Counts the block reads of the calling thread, and what it asks filters, while
+// a Scope lives.
 class RocksDb::BlockCounters {
  public:
   class Scope {
@@ -86,19 +88,21 @@ class RocksDb::BlockCounters {
       counters_->hits_ += now.hits - before_.hits;
       counters_->reads_ += now.reads - before_.reads;
       counters_->read_bytes_ += now.read_bytes - before_.read_bytes;
+      Count(Work::kFilterCheck, now.filter_checks - before_.filter_checks);
     }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
     struct Counts {
-      uint64_t hits, reads, read_bytes;
+      uint64_t hits, reads, read_bytes, filter_checks;
     };
     static Counts Now() {
       rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
       const rocksdb::PerfContext& perf = *rocksdb::get_perf_context();
       return {perf.block_cache_hit_count, perf.block_read_count,
-              perf.block_read_byte};
+              perf.block_read_byte,
+              perf.bloom_sst_hit_count + perf.bloom_sst_miss_count};
     }
 
     BlockCounters* const counters_;

@@ -17,6 +17,7 @@
 #include "nlohmann/json.hpp"
 #include "rocksdb/version.h"
 #include "seams/engine_options.h"
+#include "simulator/work.h"
 
 namespace recompact {
 namespace {
@@ -204,6 +205,21 @@ TEST_F(RocksDbTest, CountsTheBlocksThatUsersRead) {
   EXPECT_LE(rise("block_reads"), 120);  // and the indexes of tables
   EXPECT_GE(rise("block_read_bytes"), 100 * 4000);
   EXPECT_EQ(rise("block_cache_hits"), 0);
+}
+
+TEST_F(RocksDbTest, FilterChecksAreWorkOfTheThreadThatReads) {
+  Set("bloom_bits_per_key", "10");
+  OpenSmall("kCompactionStyleLevel");
+  Write(500, 7);
+  db_->CompactRange(nullptr, nullptr);
+  const auto& checks =
+      work_of_this_thread.counts.of[static_cast<int>(Work::kFilterCheck)];
+  const uint64_t before = checks;
+  std::string value;
+  for (int i = 0; i < 100; i++) {
+    ASSERT_TRUE(db_->Get(leveldb::ReadOptions(), Key(i), &value).ok());
+  }
+  EXPECT_EQ(checks - before, 100u);
 }
 
 TEST_F(RocksDbTest, TellsSpaceByClass) {

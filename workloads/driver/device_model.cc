@@ -122,27 +122,6 @@ class Raid0 : public DeviceModel {
 
 }  // namespace
 
-DeviceParameters AtSpeed(DeviceParameters parameters, double speed) {
-  assert(speed > 0);
-  parameters.read_bandwidth_mb_s *= speed;
-  parameters.write_bandwidth_mb_s *= speed;
-  parameters.read_latency_us /= speed;
-  parameters.write_latency_us /= speed;
-  parameters.read_iops *= speed;
-  parameters.write_iops *= speed;
-  parameters.slice_ms /= speed;
-  parameters.read_seek_ms /= speed;
-  parameters.write_seek_ms /= speed;
-  parameters.rotation_rpm *= speed;
-  parameters.clean_after_idle_ms /= speed;
-  parameters.sync_latency_us /= speed;
-  if (parameters.member != nullptr) {
-    parameters.member = std::make_shared<const DeviceParameters>(
-        AtSpeed(*parameters.member, speed));
-  }
-  return parameters;
-}
-
 DeviceParameters AtScale(DeviceParameters parameters, double scale_factor) {
   assert(scale_factor > 0);
   if (!parameters.shingled()) return parameters;

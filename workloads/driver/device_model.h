@@ -70,11 +70,6 @@ struct DeviceParameters {
   }
 };
 
-// The same device, "speed" times as fast: rates are multiplied by it,
-// latencies, seeks, rotations, slices and syncs divided; members alike.
-// REQUIRES: speed > 0
-DeviceParameters AtSpeed(DeviceParameters parameters, double speed);
-
 // The shingled disk of a scale model whose files are smaller by "scale_factor":
 // bands and media cache are as much smaller, and pauses of the host as much
 // shorter.  As many bands are cleaned as in the original, so that each pays so

@@ -218,36 +218,6 @@ TEST(SsdTest, FullDuplexDoesNotShareTheBus) {
   }
 }
 
-// A part of a device's behaviour, sampled.
-int64_t SampleNs(const DeviceParameters& parameters) {
-  const auto model = NewDeviceModel(parameters);
-  int64_t now_ns = 0;
-  for (int i = 0; i < 100; i++) {
-    Request request = i % 3 == 0 ? StreamWrite(40000) : UserRead(3000 + i);
-    request.address = Random(i % 2, i, 0);
-    const int64_t completion_ns = model->Submit(now_ns, request);
-    if (i % 4 == 0) now_ns = completion_ns;
-  }
-  return now_ns;
-}
-
-TEST(SpeedTest, EveryTimeOfEveryDeviceIsDivided) {
-  for (const DeviceParameters& parameters :
-       {SsdParameters(), HddParameters(), Raid0Parameters(),
-        ShingledParameters(DeviceKind::kSmr),
-        ShingledParameters(DeviceKind::kZonedSmr)}) {
-    const double as_it_was_ns = SampleNs(parameters);
-    for (const double speed : {0.25, 1.0, 3.0}) {
-      // Each request rounds to nanoseconds.
-      EXPECT_NEAR(SampleNs(AtSpeed(parameters, speed)) * speed, as_it_was_ns,
-                  1000);
-    }
-  }
-  DeviceParameters synced;
-  synced.sync_latency_us = 600;
-  EXPECT_EQ(AtSpeed(synced, 3).sync_latency_us, 200);
-}
-
 TEST(ScaleTest, BandsCacheAndPausesOfAShingledDiskAreDivided) {
   DeviceParameters parameters = ShingledParameters(DeviceKind::kSmr);
   parameters.sync_latency_us = 600;

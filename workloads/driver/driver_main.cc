@@ -1,9 +1,10 @@
 // recompact_driver --spec spec.json --out DIR --data-dir DIR [--lock FILE]
 // recompact_driver --build
+// recompact_driver --primitives
 //
-// Carries out one run and writes its results, or tells how it was built.  On an
-// error, one line on stderr says where, what and what to do; README.md lists
-// the exit codes.
+// Carries out one run and writes its results, or tells how it was built, or
+// what threads cost on this host.  On an error, one line on stderr says where,
+// what and what to do; README.md lists the exit codes.
 
 #include <getopt.h>
 #include <sched.h>
@@ -21,6 +22,7 @@
 #include "driver/run_record.h"
 #include "driver/run_spec.h"
 #include "driver/status.h"
+#include "simulator/primitives.h"
 
 namespace recompact {
 
@@ -32,6 +34,7 @@ struct Flags {
   std::string data_dir;
   std::string lock;
   bool build = false;
+  bool primitives = false;
 };
 
 Status ParseFlags(int argc, char** argv, Flags* flags) {
@@ -40,9 +43,12 @@ Status ParseFlags(int argc, char** argv, Flags* flags) {
                             {"data-dir", required_argument, nullptr, 'd'},
                             {"lock", required_argument, nullptr, 'l'},
                             {"build", no_argument, nullptr, 'b'},
+                            {"primitives", no_argument, nullptr, 'p'},
                             {nullptr, 0, nullptr, 0}};
   const char* const usage =
-      "use --spec spec.json --out DIR --data-dir DIR [--lock FILE], or --build";
+      "use --spec spec.json --out DIR --data-dir DIR [--lock FILE], or "
+      "--build, "
+      "or --primitives";
   const char* const temporary = std::getenv("TMPDIR");
   flags->lock = std::string(temporary != nullptr ? temporary : "/tmp") +
                 "/recompact.lock";
@@ -54,15 +60,17 @@ Status ParseFlags(int argc, char** argv, Flags* flags) {
     if (flag == 'd') flags->data_dir = optarg;
     if (flag == 'l') flags->lock = optarg;
     if (flag == 'b') flags->build = true;
+    if (flag == 'p') flags->primitives = true;
     if (flag == '?') {
       return Status::BadInput("command line",
                               std::string("cannot take ") + argv[optind - 1],
                               usage);
     }
   }
-  if (flags->build && argc == 2) return Status::OK();
-  if (flags->build || optind < argc || flags->spec.empty() ||
-      flags->out.empty() || flags->data_dir.empty()) {
+  const bool tells = flags->build || flags->primitives;
+  if (tells && argc == 2) return Status::OK();
+  if (tells || optind < argc || flags->spec.empty() || flags->out.empty() ||
+      flags->data_dir.empty()) {
     return Status::BadInput("command line", "is not complete", usage);
   }
   return Status::OK();
@@ -111,6 +119,14 @@ Status RunDriver(int argc, char** argv) {
   Status status = ParseFlags(argc, argv, &flags);
   if (status.ok() && flags.build) {
     std::puts(BuildRecord().dump().c_str());
+    return status;
+  }
+  if (status.ok() && flags.primitives) {
+    nlohmann::ordered_json costs_ns;
+    for (const auto& [work, ns] : MeasurePrimitives()) {
+      costs_ns[kWorkNames[static_cast<int>(work)]] = ns;
+    }
+    std::puts(costs_ns.dump().c_str());
     return status;
   }
   if (status.ok()) status = ReadRunSpec(flags.spec, &spec);

@@ -128,6 +128,26 @@ TEST_F(DriverTest, WritesLatenciesAndTimeline) {
   }
 }
 
+TEST_F(DriverTest, CountsWorkInsideLevelDb) {
+  spec_["phases"] = {ReplayPhase("load", LoadTrace()),
+                     OtherPhase("compact", "compact_range"),
+                     ReplayPhase("mixed", MixedTrace())};
+  ASSERT_EQ(Run(), 0) << stderr_;
+  const Json record = Record();
+  const Json compaction = record["phases"][1]["work"]["background"];
+  EXPECT_GE(compaction["built_entries"], kKeys);
+  EXPECT_GE(compaction["checksummed_bytes"], kKeys * kValueBytes / 2);
+  EXPECT_EQ(compaction["filter_checks"], 0);
+  const Json reads = record["phases"][2]["work"]["client"];
+  EXPECT_GT(reads["filter_checks"], 500);
+  // Updates, scans, deletions and three reads by turns: at each a turn but at
+  // two of the reads.
+  EXPECT_EQ(reads["turns"], 4000);
+  EXPECT_GT(reads["far_compares"], 0);
+  EXPECT_EQ(record["phases"][0]["work"]["client"]["far_compares"], 0);
+  EXPECT_EQ(reads["built_entries"], 0);
+}
+
 TEST_F(DriverTest, ReplaysStreamsBesideAPhase) {
   TraceBuilder reads, updates;
   for (int i = 0; i < 400; i++) {
@@ -227,12 +247,12 @@ TEST_F(DriverTest, RunsOnAModelledDevice) {
 
 TEST_F(DriverTest, RunsOnShingledDisks) {
   spec_["device"] = Json::parse(R"({"id": "smr", "kind": "smr",
-      "read_bandwidth_mb_s": 150, "write_bandwidth_mb_s": 150,
-      "read_seek_ms": 12, "write_seek_ms": 12, "rotation_rpm": 5900,
+      "read_bandwidth_mb_s": 150000, "write_bandwidth_mb_s": 150000,
+      "read_seek_ms": 0.012, "write_seek_ms": 0.012, "rotation_rpm": 5900000,
       "band_bytes": 1048576, "media_cache_bytes": 1048576,
-      "clean_after_idle_ms": 10, "read_ahead_bytes": 131072,
+      "clean_after_idle_ms": 0.01, "read_ahead_bytes": 131072,
       "writeback_bytes": 4194304, "dirty_limit_bytes": 268435456,
-      "page_cache_bytes": 0, "sync_latency_us": 100, "speed": 1000})");
+      "page_cache_bytes": 0, "sync_latency_us": 0.1})");
   spec_["phases"] = {ReplayPhase("load", LoadTrace()),
                      OtherPhase("compact", "compact_range"),
                      ReplayPhase("mixed", MixedTrace())};
@@ -263,11 +283,11 @@ TEST_F(DriverTest, RunsOnShingledDisks) {
 
 TEST_F(DriverTest, ReadsAndWritesTablesPastTheHost) {
   spec_["device"] = Json::parse(R"({"id": "hdd", "kind": "hdd",
-      "read_bandwidth_mb_s": 100, "write_bandwidth_mb_s": 100,
-      "read_seek_ms": 8, "write_seek_ms": 9, "rotation_rpm": 7200,
+      "read_bandwidth_mb_s": 100000, "write_bandwidth_mb_s": 100000,
+      "read_seek_ms": 0.008, "write_seek_ms": 0.009, "rotation_rpm": 7200000,
       "read_ahead_bytes": 131072, "writeback_bytes": 16777216,
       "dirty_limit_bytes": 268435456, "page_cache_bytes": 268435456,
-      "sync_latency_us": 100, "speed": 1000})");
+      "sync_latency_us": 0.1})");
   spec_["phases"] = {ReplayPhase("load", LoadTrace()),
                      OtherPhase("compact", "compact_range"),
                      ReplayPhase("mixed", MixedTrace())};
@@ -514,10 +534,22 @@ TEST_F(DriverTest, ChecksForRoomFirst) {
   ExpectFails(5, "the run may need 838.");
 }
 
+TEST_F(DriverTest, TellsWhatThreadsCost) {
+  FILE* const output = ::popen((Driver() + " --primitives").c_str(), "r");
+  char line[1000];
+  ASSERT_NE(std::fgets(line, sizeof(line), output), nullptr);
+  EXPECT_EQ(::pclose(output), 0);
+  const Json costs_ns = Json::parse(line);
+  EXPECT_EQ(costs_ns.size(), 6u);
+  for (const auto& [work, ns] : costs_ns.items()) EXPECT_GT(ns, 0) << work;
+  EXPECT_GT(costs_ns["waits"], costs_ns["locks"]);
+}
+
 TEST_F(DriverTest, ExplainsItsCommandLine) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{Driver()},
         {Driver(), "--spec", "a", "--out", "b", "--data-dir", "c", "d"},
+        {Driver(), "--primitives", "--spec", "a"},
         {Driver(), "--speck", "a"}}) {
     EXPECT_EQ(Execute(words, RLIM_INFINITY), 2);
     EXPECT_THAT(stderr_, HasSubstr("use --spec spec.json --out DIR"));

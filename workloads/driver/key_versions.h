@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "driver/recency.h"
 #include "driver/status.h"
 #include "driver/trace_reader.h"
 
@@ -69,7 +70,7 @@ class KeyVersions {
   // The last "recent" updates of keys in "recent_keys" are kept in their order.
   explicit KeyVersions(uint64_t key_count, uint64_t recent = 0,
                        KeyRange recent_keys = {})
-      : states_(key_count), recent_(recent_keys, recent) {}
+      : states_(key_count), recent_(recent_keys, recent), recency_(key_count) {}
 
   uint64_t key_count() const { return states_.size(); }
 
@@ -113,6 +114,7 @@ class KeyVersions {
   bool FindRecent(uint64_t rank, uint64_t* key_number) const {
     return recent_.Find(rank, key_number);
   }
+  Recency* recency() { return &recency_; }
   // Has the key's version on its way to the CPU.
   void Prefetch(uint64_t key_number) const {
     __builtin_prefetch(&states_[key_number]);
@@ -130,6 +132,7 @@ class KeyVersions {
 
   std::vector<std::atomic<uint32_t>> states_;
   RecentUpdates recent_;
+  Recency recency_;
 };
 
 }  // namespace recompact

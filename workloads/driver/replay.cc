@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -48,6 +49,7 @@ Status KeyVersions::CountWrites(const Trace& trace) {
     if (!IsWrite(record->operation)) continue;
     BeginWrite(record->key_number, record->operation == Operation::kDelete);
     EndWrite(record->key_number);
+    recency_.Use(record->key_number, record->length);
   }
   return cursor.status();
 }
@@ -87,6 +89,9 @@ class Replay::Client {
   bool Over() const;
   void CheckThatItLasted();
   Status Perform(const TraceRecord& record);
+  // Counts the compares of "read" by how far away the key was.
+  template <typename Function>
+  Status CountingFar(uint64_t key_number, Function read);
   Status Write(const TraceRecord& record);
   Status Read(const TraceRecord& record);
   Status Scan(const TraceRecord& record);
@@ -115,7 +120,8 @@ class Replay::Client {
   Clock* const clock_;
 
   // The operation at hand:
-  uint64_t position_ = 0;  // In the range
+  uint64_t position_ = 0;                     // In the range
+  std::optional<OperationGroup> last_group_;  // Of the operation before it
   int64_t from_ns_ = 0;
   char key_[kKeyBytes];
   std::string value_;
@@ -186,6 +192,9 @@ void Replay::Client::End(Operation operation) {
 }
 
 Status Replay::Client::Perform(const TraceRecord& record) {
+  const OperationGroup group = GroupOf(record.operation);
+  if (group != last_group_) Count(Work::kTurn);
+  last_group_ = group;
   switch (record.operation) {
     case Operation::kRead:
     case Operation::kReadRecent:
@@ -198,6 +207,18 @@ Status Replay::Client::Perform(const TraceRecord& record) {
       break;
   }
   return Write(record);
+}
+
+template <typename Function>
+Status Replay::Client::CountingFar(uint64_t key_number, Function read) {
+  const auto& compares =
+      work_of_this_thread.counts.of[static_cast<int>(Work::kCompare)];
+  const uint32_t doublings =
+      replay_->versions_->recency()->SixteenthsOfDoublings(key_number);
+  const uint64_t before = compares;
+  const Status status = read();
+  Count(Work::kFarCompare, (compares - before) * doublings / 16);
+  return status;
 }
 
 Status Replay::Client::Write(const TraceRecord& record) {
@@ -220,6 +241,7 @@ Status Replay::Client::Write(const TraceRecord& record) {
                             : replay_->store_->Put({key_, kKeyBytes}, value_);
   End(record.operation);
   if (status.ok()) versions->EndWrite(record.key_number);
+  versions->recency()->Use(record.key_number, record.length);
   progress_->AddWritten(kKeyBytes + (is_delete ? 0 : record.length));
   return status;
 }
@@ -241,9 +263,11 @@ Status Replay::Client::Read(const TraceRecord& record) {
   const KeyState before = replay_->versions_->State(key_number);
   bool found = false;
   Begin();
-  const Status status =
-      replay_->store_->Get({key_, kKeyBytes}, &value_, &found);
+  const Status status = CountingFar(key_number, [&] {
+    return replay_->store_->Get({key_, kKeyBytes}, &value_, &found);
+  });
   End(record.operation);
+  replay_->versions_->recency()->Use(key_number, found ? value_.size() : 0);
   if (!status.ok()) return status;
   Count(Work::kGet);
   if (found) {
@@ -289,9 +313,11 @@ Status Replay::Client::Scan(const TraceRecord& record) {
                               replay_->versions_->Present(record.key_number);
   WaitForTurn();
   Begin();
-  const Status status =
-      replay_->store_->Scan({key_, kKeyBytes}, record.length, &scanned_);
+  const Status status = CountingFar(record.key_number, [&] {
+    return replay_->store_->Scan({key_, kKeyBytes}, record.length, &scanned_);
+  });
   End(record.operation);
+  replay_->versions_->recency()->Use(record.key_number, scanned_.bytes());
   if (!status.ok()) return status;
   Count(Work::kScan);
   Count(Work::kScannedRecord, scanned_.size());

@@ -106,6 +106,9 @@ Status Run::Perform() {
   WaitIdle();
   if (simulation_ != nullptr) {
     result_.schedule = {simulation_->schedule_hash(), simulation_->switches()};
+    int64_t processor_ns = 0;
+    for (const RoleWork& work : WorkSoFar()) processor_ns += work.processor_ns;
+    result_.simulating_s = processor_ns * 1e-9;
   }
   result_.counters = Difference(counters_at_open_, counters_->Take());
   // The engine ends its event log; the record, which says that all is there,

@@ -217,6 +217,7 @@ Json RunRecord(const RunSpec& spec, const RunResult& result) {
                  {"host", Host(result)},
                  {"started", result.started},
                  {"wall_s", result.wall_s}};
+  if (result.simulating_s) record["simulating_s"] = *result.simulating_s;
   if (result.schedule) {
     char hash[17];
     std::snprintf(hash, sizeof(hash), "%016" PRIx64, result.schedule->hash);

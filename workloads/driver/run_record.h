@@ -53,6 +53,8 @@ struct RunResult {
   std::optional<ScheduleResult> schedule;
   std::string started;  // ISO 8601
   double wall_s = 0;
+  // Real time of processors that a simulation took.
+  std::optional<double> simulating_s;
   std::string file_system;
   std::vector<MountResult> mounts;
   std::vector<PhaseResult> phases;

@@ -178,11 +178,6 @@ Status ReadDevice(const Json& value, const std::string& where,
     object.Take("dirty_limit_bytes", &device->dirty_limit_bytes);
     object.Take("page_cache_bytes", &device->page_cache_bytes);
     object.TakeNotNegative("sync_latency_us", &device->sync_latency_us);
-    if (object.Has("speed")) {
-      double speed = 1;
-      object.TakePositive("speed", &speed);
-      if (speed > 0) *device = AtSpeed(*device, speed);
-    }
   }
   if (object.Has("mounts")) ReadMounts(&object, device);
   object.Ignore("title");
@@ -239,15 +234,21 @@ Status ReadHost(const Json& value, const std::string& where,
     CheckCalibration(*calibration, engine, &object);
   }
   double slice_us = 0, granularity_us = 0, switch_ns = 0, wake_ns = 0;
+  std::string ties;
   object.Take("processors", 1, &host->processors.count);
   object.TakePositive("slice_us", &slice_us);
   object.TakeNotNegative("wake_up_granularity_us", &granularity_us);
   object.TakeNotNegative("switch_ns", &switch_ns);
   object.TakeNotNegative("wake_ns", &wake_ns);
+  object.Take("ties", &ties);
+  if (ties != "lower" && ties != "higher") {
+    object.Fail("ties", "must be lower or higher");
+  }
   host->processors.slice = ToSimTime(slice_us * 1e3);
   host->processors.wake_up_granularity = ToSimTime(granularity_us * 1e3);
   host->processors.switch_cost = ToSimTime(switch_ns);
   host->processors.wake_cost = ToSimTime(wake_ns);
+  host->processors.ties_to_higher = ties == "higher";
   if (const Json* const costs = object.Take("costs_ns")) {
     JsonObject roles(*costs, object.Where("costs_ns"));
     for (const Role role : {Role::kClient, Role::kBackground}) {

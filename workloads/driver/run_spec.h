@@ -58,8 +58,8 @@ struct RunSpec {
   std::optional<Simulation::Host> host;  // Absent: the real one
   std::string engine_id;
   std::map<std::string, std::string> engine_options;
-  bool direct_io = false;   // Tables go past the host, see DeviceEnv
-  DeviceParameters device;  // Its speed applied
+  bool direct_io = false;  // Tables go past the host, see DeviceEnv
+  DeviceParameters device;
   double scale_factor = 1;
   uint64_t seed = 0;
   double compressibility = 0.5;

@@ -85,6 +85,7 @@ TEST_F(RunSpecTest, ReadsASimulatedHost) {
   Json document = Json::parse(kSpec);
   document["host"] = CostlyHost();
   document["host"]["costs_ns"]["client"].erase(kWorkNames[0]);
+  document["host"]["ties"] = "higher";
   const Status status = Read(document.dump());
   ASSERT_TRUE(status.ok()) << status.message();
   ASSERT_TRUE(spec_.host);
@@ -93,6 +94,7 @@ TEST_F(RunSpecTest, ReadsASimulatedHost) {
   EXPECT_EQ(spec_.host->processors.wake_up_granularity, 1'000'500'000);
   EXPECT_EQ(spec_.host->processors.switch_cost, 1'500'000);
   EXPECT_EQ(spec_.host->processors.wake_cost, 2'000'000);
+  EXPECT_TRUE(spec_.host->processors.ties_to_higher);
   for (const Role role : {Role::kClient, Role::kBackground}) {
     for (int i = 0; i < kWorkKinds; i++) {
       const bool free = role == Role::kClient && i == 0;
@@ -112,6 +114,9 @@ TEST_F(RunSpecTest, NamesWhatIsWrongWithASimulatedHost) {
   host["costs_ns"]["client"]["guesses"] = 1;
   ExpectRefused("/host", host,
                 "host.costs_ns.client.guesses: is not a known key here");
+  host = CostlyHost();
+  host["ties"] = "any";
+  ExpectRefused("/host", host, "host.ties: must be lower or higher");
   host = CostlyHost();
   host["costs_ns"]["client"]["reads"] = -1;
   ExpectRefused("/host", host,
@@ -347,28 +352,6 @@ TEST_F(RunSpecTest, DirectIoIsOffUnlessAskedFor) {
   EXPECT_TRUE(spec_.direct_io);
   ExpectRefused("/engine/direct_io", 1,
                 "engine.direct_io: must be true or false");
-}
-
-TEST_F(RunSpecTest, SpeedAppliesToTheDeviceAndItsMembers) {
-  Json document = Json::parse(kSpec);
-  document["device"]["speed"] = 2;
-  ASSERT_TRUE(Read(document.dump()).ok());
-  EXPECT_EQ(spec_.device.sync_latency_us, 2900);
-  EXPECT_EQ(spec_.device.member->read_bandwidth_mb_s, 326);
-  EXPECT_EQ(spec_.device.member->read_seek_ms, 1.65);
-  EXPECT_EQ(spec_.device.member->rotation_rpm, 30000);
-  EXPECT_EQ(spec_.device.chunk_bytes, 65536u);
-  EXPECT_EQ(spec_.device.writeback_bytes, 4194304u);
-  EXPECT_EQ(spec_.document["device"]["speed"], 2);
-  for (const Json& value : {Json(0), Json(-1), Json("2")}) {
-    ExpectRefused("/device/speed", value,
-                  value.is_string() ? "device.speed: must be a number"
-                                    : "device.speed: must be above 0");
-  }
-  ExpectRefused("/device/member/speed", 2,
-                "device.member.speed: is not a known key here");
-  ExpectRefused("/device", {{"id", "plain"}, {"kind", "path"}, {"speed", 2}},
-                "device.speed: is not a known key here");
 }
 
 TEST_F(RunSpecTest, MountsAreDirectoriesOfARealDevice) {

@@ -18,6 +18,7 @@ inline nlohmann::ordered_json SimulatedHost(
           {"wake_up_granularity_us", 1000.5},
           {"switch_ns", 1500},
           {"wake_ns", 2000},
+          {"ties", "lower"},
           {"calibration",
            {{"engine", engine},
             {"machine", "any"},

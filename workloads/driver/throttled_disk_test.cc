@@ -115,16 +115,5 @@ TEST_F(ThrottledDiskTest, TimesNeedNotRise) {
   EXPECT_EQ(disk_.Submit(499 * kMs, Of(Request::kWrite, kMiB)), 500 * kMs);
 }
 
-TEST_F(ThrottledDiskTest, AtTwiceTheSpeedEverythingTakesHalfTheTime) {
-  ThrottledDisk fast(AtSpeed(Parameters(), 2));
-  int64_t at_ns = 0, fast_ns = 0;
-  for (int i = 0; i < 300; i++) {
-    const Request request = Of(Request::kWrite, i % 2 == 0 ? kMiB : 512);
-    at_ns = disk_.Submit(at_ns, request);
-    fast_ns = fast.Submit(fast_ns, request);
-    EXPECT_NEAR(fast_ns, at_ns / 2.0, 300) << i;
-  }
-}
-
 }  // namespace
 }  // namespace recompact

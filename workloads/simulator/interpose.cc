@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <snappy.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -100,6 +101,7 @@ RECOMPACT_SYSTEM(pthread_cond_broadcast, kCondition);
 RECOMPACT_SYSTEM(clock_gettime);
 RECOMPACT_SYSTEM(gettimeofday);
 RECOMPACT_SYSTEM(time);
+RECOMPACT_SYSTEM(getrusage);
 RECOMPACT_SYSTEM(clock_nanosleep);
 RECOMPACT_SYSTEM(nanosleep);
 RECOMPACT_SYSTEM(usleep);
@@ -522,6 +524,17 @@ int sched_yield() {
   if (simulation == nullptr) return system_sched_yield();
   simulation->GiveWay(kSpin);
   return 0;
+}
+
+int getrusage(__rusage_who_t who, rusage* usage) noexcept {
+  const int result = system_getrusage(who, usage);
+  Simulation* const simulation = Here();
+  if (simulation == nullptr || who != RUSAGE_SELF) return result;
+  simulation->Pass();
+  const int64_t us = simulation->ComputedByAll() / kPicosPerNano / 1000;
+  usage->ru_utime = {us / 1'000'000, us % 1'000'000};
+  usage->ru_stime = {0, 0};
+  return result;
 }
 
 int sched_getcpu() { return Here() == nullptr ? system_sched_getcpu() : 0; }

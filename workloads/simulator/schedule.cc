@@ -5,7 +5,11 @@
 namespace recompact {
 
 Schedule::Schedule(const Processors& processors)
-    : processors_(processors), free_(processors.count, 0) {}
+    : processors_(processors),
+      before_{processors.ties_to_higher},
+      ready_(before_),
+      deadlines_(before_),
+      free_(processors.count, 0) {}
 
 Schedule::Id Schedule::Add(const std::string& name, SimTime time) {
   const Id id = static_cast<Id>(threads_.size());
@@ -104,8 +108,8 @@ void Schedule::LeaveProcessor(Id id) {
 Schedule::Id Schedule::EarliestRunning() const {
   Id earliest = kNobody;
   for (const Id id : running_) {
-    if (earliest == kNobody || threads_[id].now < threads_[earliest].now ||
-        (threads_[id].now == threads_[earliest].now && id < earliest)) {
+    if (earliest == kNobody ||
+        before_({threads_[id].now, id}, {threads_[earliest].now, earliest})) {
       earliest = id;
     }
   }

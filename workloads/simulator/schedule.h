@@ -23,16 +23,18 @@ struct Processors {
   // if the running one has had so much more.
   SimTime slice = 3'000'000'000;
   SimTime wake_up_granularity = 1'000'000'000;
-  SimTime switch_cost = 0;  // Of a processor that takes another thread
-  SimTime wake_cost = 0;    // From a wake-up to the first instruction
+  SimTime switch_cost = 0;      // Of a processor that takes another thread
+  SimTime wake_cost = 0;        // From a wake-up to the first instruction
+  bool ties_to_higher = false;  // Of equals the one with the higher number goes
 };
 
 // When which simulated thread goes on: a discrete-event simulation of a host's
 // processors.  A pure function of its calls: no clock, no real thread.
 //
 // Every thread on a processor has a time of its own, up to which it has done
-// its work.  The earliest goes on; ties go to the lower number.  So whatever
-// threads do to each other happens in the order of simulated time.
+// its work.  The earliest goes on; ties go to the lower number, unless the host
+// says otherwise.  So whatever threads do to each other happens in the order of
+// simulated time.
 class Schedule {
  public:
   using Id = int;
@@ -79,7 +81,16 @@ class Schedule {
     std::string waits_for;
     bool timed_out = false;
   };
-  using Queue = std::set<std::pair<SimTime, Id>>;
+  // Those of equal time in the order in which they go.
+  struct Before {
+    bool ties_to_higher;
+    bool operator()(const std::pair<SimTime, Id>& a,
+                    const std::pair<SimTime, Id>& b) const {
+      if (a.first != b.first) return a.first < b.first;
+      return ties_to_higher ? a.second > b.second : a.second < b.second;
+    }
+  };
+  using Queue = std::set<std::pair<SimTime, Id>, Before>;
 
   void MakeReady(Id id, SimTime time);
   // Gives free processors to those that are ready.
@@ -91,6 +102,7 @@ class Schedule {
   bool Preempted(const Thread& running) const;
 
   const Processors processors_;
+  const Before before_;
   std::vector<Thread> threads_;
   std::vector<Id> running_;    // On processors
   Queue ready_;                // By fairness

@@ -10,7 +10,7 @@ namespace {
 constexpr SimTime kSlice = 100, kGranularity = 40;
 
 Processors Host(int count, SimTime switch_cost = 0, SimTime wake_cost = 0) {
-  return {count, kSlice, kGranularity, switch_cost, wake_cost};
+  return {count, kSlice, kGranularity, switch_cost, wake_cost, false};
 }
 
 TEST(ScheduleTest, TheEarliestGoesOn) {
@@ -25,6 +25,18 @@ TEST(ScheduleTest, TheEarliestGoesOn) {
   EXPECT_EQ(schedule.Next(), b);
   EXPECT_EQ(schedule.now(a), 8);
   EXPECT_EQ(schedule.now(b), 7);
+}
+
+TEST(ScheduleTest, TiesGoToTheHigherNumberWhereTheHostSaysSo) {
+  Processors host = Host(1);
+  host.ties_to_higher = true;
+  Schedule schedule(host);
+  const auto a = schedule.Add("a", 0), b = schedule.Add("b", 0);
+  EXPECT_EQ(schedule.Next(), b);
+  schedule.Block(b, "time", 50);
+  EXPECT_EQ(schedule.Next(), a);
+  schedule.Block(a, "time", 50);
+  EXPECT_EQ(schedule.Next(), b);
 }
 
 TEST(ScheduleTest, OneProcessorGoesRoundInSlices) {

@@ -140,6 +140,12 @@ SimTime Simulation::Computed() {
   return schedule_.computed(this_thread->id);
 }
 
+SimTime Simulation::ComputedByAll() const {
+  SimTime sum = 0;
+  for (const auto& thread : threads_) sum += schedule_.computed(thread->id);
+  return sum;
+}
+
 void Simulation::Settle(SimTime computed) {
   const ThreadWork& work = work_of_this_thread;
   const auto& costs = host_.costs[static_cast<int>(work.role)];

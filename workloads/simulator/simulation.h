@@ -55,6 +55,7 @@ class Simulation {
   // The calling thread's time and what it has computed.
   SimTime Now();
   SimTime Computed();
+  SimTime ComputedByAll() const;
   int processor_count() const { return host_.processors.count; }
 
   // Lets those go first whose time is earlier, after the calling thread has

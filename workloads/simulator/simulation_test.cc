@@ -1,6 +1,7 @@
 #include "simulator/simulation.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <chrono>
@@ -127,6 +128,17 @@ TEST(SimulationTest, AThreadStartsAtOneCostWhateverTheSystemDoesForIt) {
     for (const pthread_t thread : threads) ::pthread_join(thread, nullptr);
   }
   EXPECT_EQ(took, std::vector<SimTime>(8, took.front()));
+}
+
+TEST(SimulationTest, ProcessorTimeIsThatOfAllThreads) {
+  Simulation simulation(Host(2));
+  std::thread other([] { Compute(30 * kMilli); });
+  Compute(20 * kMilli);
+  other.join();
+  struct rusage usage;
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &usage), 0);
+  EXPECT_EQ(usage.ru_utime.tv_usec, 50'000);
+  EXPECT_EQ(usage.ru_stime.tv_usec, 0);
 }
 
 TEST(SimulationTest, AThreadGetsAheadByAQuantumWhereItDoesNothingToOthers) {

@@ -8,17 +8,23 @@
 namespace recompact {
 
 // What takes a processor's time, counted where it is done: by the driver
-// (operations, values) and by interpose.cc (calls of libraries).
+// (operations, values), by interpose.cc (calls of libraries) and inside of
+// engines (leveldb_work.cc, rocksdb_db.cc).
 enum class Work {
   kPut,
   kGet,
   kScan,
   kScannedRecord,
-  kValueByte,  // Made or checked by the driver
-  kCompare,    // memcmp()
+  kValueByte,   // Made or checked by the driver
+  kTurn,        // A client reads, writes or scans, and did another before
+  kCompare,     // memcmp()
+  kFarCompare,  // Of a read, for each doubling of its distance (recency.h)
   kAllocation,
   kCompressedByte,    // Of input
   kUncompressedByte,  // Of output
+  kChecksummedByte,   // By LevelDB
+  kBuiltEntry,        // Of a table, by LevelDB
+  kFilterCheck,       // For a key
   kRead,
   kReadByte,
   kWrite,
@@ -41,10 +47,15 @@ constexpr std::array<const char*, kWorkKinds> kWorkNames = {
     "scans",
     "scanned_records",
     "value_bytes",
+    "turns",
     "compares",
+    "far_compares",
     "allocations",
     "compressed_bytes",
     "uncompressed_bytes",
+    "checksummed_bytes",
+    "built_entries",
+    "filter_checks",
     "reads",
     "read_bytes",
     "writes",

@@ -161,7 +161,7 @@ class MetricCheck(Check):
 
     def floor(self, results: Results) -> float | None:
         """Get the noise floor."""
-        return results.noise_floor(self.noise_metric or self.metric, self.experiment, self.engine)
+        return results.noise_floor(self.noise_metric or self.metric, self.experiment)
 
 
 class Level(MetricCheck):
@@ -696,7 +696,7 @@ class CompactionBytes(Check):
         if ratios.empty:
             raise MissingCell(f"experiment {self.experiment}: no repetition of both engines")
         median = MedianInterval()
-        floor = results.noise_floor(self.noise_metric, self.experiment, self.engine)
+        floor = results.noise_floor(self.noise_metric, self.experiment)
         remark = f"levels {_names(self.levels)} over {_names(over.levels)} of {over.engine}"
         return Evidence(median(ratios), self.band, median(1 / ratios), floor, remark)
 
@@ -742,7 +742,7 @@ class FilterMemory(Check):
             indexes = metadata[run] - filters[run]
             standard = told["write_buffer_size"] + tree[run] * (indexes + per_bit * plain)
             shares.append(buffer[run] * per_bit * (larger - plain) / standard)
-        floor = results.noise_floor(self.noise_metric, self.experiment, self.engine)
+        floor = results.noise_floor(self.noise_metric, self.experiment)
         return Evidence(MedianInterval()(shares), self.band, None, floor)
 
 

@@ -7,18 +7,20 @@ from pathlib import Path
 
 import pandas as pd
 
-from recompact import tables
-from recompact.claims.checks import Evidence
+from recompact import real_time, tables
+from recompact.claims.checks import Evidence, MetricCheck
 from recompact.claims.declarations import Claim, Claims, load_claims
 from recompact.claims.judgement import Verdict, judge
 from recompact.results import MissingCell, Results, Stamp, Untold
-from recompact.statistics import Estimate, detectable
+from recompact.statistics import Estimate, detectable, percent
 
 CLAIM_COLUMNS = [
     *("id", "verdict", "paper_value", "measured", "low", "high", "repetitions", "detectable"),
     "reason",
 ]
 
+# What members of an ensemble differ in.
+VARIED = {"seed": "another seed", "costs": "other costs", "ties": "another order of ties"}
 # A claim of several parts is worth what its weakest part is.
 WEAKEST_FIRST = (
     Verdict.NOT_REPRODUCED,
@@ -97,6 +99,43 @@ class _Judged:
 
 
 def _judge_claim(claim: Claim, claims: Claims, results: Results) -> _Judged:
+    """Judge a claim, and tell what its verdict hangs on: what members of ensembles differ in."""
+    judged = _judge_parts(claim, claims, results)
+    if judged.verdict == Verdict.NOT_RUN:
+        return judged
+    experiments = [name for check in claim.check for name in check.experiments]
+    others: dict[str, dict[str, None]] = {}
+    first: Verdict = judged.verdict
+    for number, varies in sorted(results.members(experiments).items()):
+        verdict = _judge_parts(claim, claims, results.of_member(number)).verdict
+        if not varies:
+            first = verdict
+        elif verdict != first:
+            others.setdefault(varies, {})[str(verdict)] = None
+    judged = replace(judged, reason=judged.reason + _errors(claim, results))
+    if not others:
+        return judged
+    hangs = ", ".join(f"with {VARIED[name]} {' or '.join(told)}" for name, told in others.items())
+    return replace(judged, reason=f"{judged.reason}; as fitted {first}, {hangs}")
+
+
+def _errors(claim: Claim, results: Results) -> str:
+    """Tell how far from real time what a claim is judged by is, where that was simulated."""
+    metrics = {
+        check.metric: real_time.error(results, check.metric)
+        for check in claim.check
+        if check.time
+        and isinstance(check, MetricCheck)
+        and any(results.is_simulated(name) for name in check.experiments)
+    }
+    return "".join(
+        f"; simulated {metric} is within {percent(error[1])} of real time in nine of ten phases"
+        for metric, error in metrics.items()
+        if error is not None
+    )
+
+
+def _judge_parts(claim: Claim, claims: Claims, results: Results) -> _Judged:
     parts = []
     for check in claim.check:
         try:

@@ -76,7 +76,7 @@ def judge(
         Ratio to the neutral case in the direction of the claim: 1 is no effect, above 1 as the
         paper says, below 1 the opposite. None for a claim that only a band defines.
     noise_floor : float or None
-        Relative difference that identical runs reach; None if unknown.
+        Relative difference that identical runs reach, 0 on a simulated host; None if unknown.
     is_time_metric : bool
         Whether the claim is about time (throughput, latency, processor share).
     rules : Rules
@@ -94,6 +94,7 @@ def judge(
     floor = math.log1p(noise_floor)
     low, high = _widened(measured, floor)
     percent = f"{noise_floor:.1%}" if noise_floor < 1 else f"a factor of {1 + noise_floor:.3g}"
+    noise = f", noise floor {percent}" if noise_floor else ""
 
     if effect is not None:
         strength = abs(_log(effect.value))
@@ -101,8 +102,8 @@ def judge(
         if least <= 1 <= most:
             return Judgement(
                 Verdict.INCONCLUSIVE,
-                f"effect x{effect.value:.3g}, or x{least:.3g} to x{most:.3g} with the noise floor "
-                f"of {percent}, may be none",
+                f"effect x{effect.value:.3g}, or x{least:.3g} to x{most:.3g}"
+                f"{noise and f' with the noise floor of {percent}'}, may be none",
             )
     else:
         strength = min(
@@ -123,18 +124,18 @@ def judge(
     if effect is not None and effect.value < 1:
         return Judgement(
             Verdict.NOT_REPRODUCED,
-            f"the opposite: effect x{effect.value:.3g}, noise floor {percent}",
+            f"the opposite: effect x{effect.value:.3g}{noise}",
         )
     if effect is not None and band == (None, None):
-        return Judgement(Verdict.REPRODUCED, f"effect x{effect.value:.3g}, noise floor {percent}")
-    return _place(low, high, band, has_effect=effect is not None)
+        return Judgement(Verdict.REPRODUCED, f"effect x{effect.value:.3g}{noise}")
+    return _place(low, high, band, has_effect=effect is not None, widened=bool(noise))
 
 
-def _place(low: float, high: float, band: Band, *, has_effect: bool) -> Judgement:
-    """Judge by where the widened interval lies relative to the band."""
+def _place(low: float, high: float, band: Band, *, has_effect: bool, widened: bool) -> Judgement:
+    """Judge by where the interval lies relative to the band."""
     smallest = -math.inf if band[0] is None else band[0]
     largest = math.inf if band[1] is None else band[1]
-    interval = f"{low:.3g} to {high:.3g} (widened to the noise floor)"
+    interval = f"{low:.3g} to {high:.3g}" + " (widened to the noise floor)" * widened
     edges = _edges(band)
     if smallest <= low and high <= largest:
         return Judgement(Verdict.REPRODUCED, f"{interval} is as claimed: {edges}")

@@ -42,7 +42,7 @@ def stage_breakdown(
     frames, names = [], {}
     for experiment in entry.experiments:
         device = results.device(experiment)
-        names[str(device["id"])] = style.device_title(device)
+        names[str(device["id"])] = str(device["id"])
         for series, (metric, _) in STAGES.items():
             shares = results.select(experiment, metric, engines=[entry.engine])
             shares = shares.assign(x=device["id"])
@@ -71,7 +71,7 @@ def step_breakdown(
     frames, titles = [], {}
     for experiment in entry.experiments:
         device = results.device(experiment)
-        titles[str(device["id"])] = style.device_title(device)
+        titles[str(device["id"])] = str(device["id"])
         for series, (metric, _) in STEPS.items():
             shares = results.select(experiment, metric, engines=[entry.engine])
             frames.append(

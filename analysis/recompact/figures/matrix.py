@@ -173,10 +173,7 @@ def unbeaten(logs: Sequence[pd.Series[float]], floors: Sequence[pd.Series[float]
 def _floors(results: Results, series: Series, engines: Iterable[str]) -> pd.Series[float]:
     """Collect the noise floor of a metric for each engine, a relative difference."""
     return pd.Series(
-        {
-            engine: results.noise_floor(series.metric, series.experiment, engine) or 0.0
-            for engine in engines
-        }
+        {engine: results.noise_floor(series.metric, series.experiment) or 0.0 for engine in engines}
     )
 
 

@@ -11,6 +11,7 @@ from recompact.figures import data as rows
 from recompact.figures import style
 from recompact.figures.declarations import EngineStyle, Figure
 from recompact.results import MissingCell, Results
+from recompact.statistics import percent
 from recompact.tables import NOISE_PHASES
 
 FLOOR = "noise floor"
@@ -24,7 +25,7 @@ def noise_ratios(
     for metric in entry.metrics:
         for experiment in entry.experiments:
             frames += _ratios(results, experiment, metric, styles)
-        floor = results.noise_floor(metric, entry.experiments[0], entry.engine)
+        floor = results.noise_floor(metric, entry.experiments[0])
         if floor is not None:
             frames.append(
                 rows.stated({metric: floor}, panel=FLOOR, series=FLOOR, unit="1", source=FLOOR)
@@ -53,7 +54,7 @@ def noise_ratios(
         axes.text(
             0.99,
             height[x],
-            style.percent(floor),
+            percent(floor),
             transform=axes.get_yaxis_transform(),
             ha="right",
             va="center",
@@ -73,7 +74,7 @@ def noise_ratios(
         )
     axes.set_xscale("log")
     axes.set_xlim(smallest, float(values.max()) * 8)
-    style.plain_log_ticks(axes.xaxis, style.percent)
+    style.plain_log_ticks(axes.xaxis, percent)
     axes.set_yticks(list(height.values()), list(height))
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("difference of the two runs of a pair (larger over smaller, less 1)")

@@ -30,9 +30,9 @@ MEASURED_GAINS = {
 }
 MEASURED_LOOKS = ((None, None), (style.PALETTE[1], "^"), (style.PALETTE[2], "v"))
 MEGABYTE = 1e6
-SSD, HDD = "pcp_entries_ssd_balanced", "pcp_entries_hdd_balanced"
-DISKS, THREADS = "pcp_disks_hdd_balanced", "pcp_threads_ssd_balanced"
-SIZES = "pcp_sizes_ssd_balanced"
+SSD, HDD = "pcp_entries_ssd", "pcp_entries_hdd"
+DISKS, THREADS = "pcp_disks_hdd", "pcp_threads_ssd"
+SIZES = "pcp_sizes_ssd"
 ENTRIES_LABEL = "million entries"
 SHARED = {False: "", True: ", one device for both"}
 EQUATIONS = {None: "Eq. 3", "disks": "Eq. 4 over Eq. 1", "threads": "Eq. 6 over Eq. 1"}
@@ -66,7 +66,7 @@ def pipeline_speedups(
         style.sweep_ticks(axes, sorted({float(x) for x in data.x}))
         axes.set_ylim(bottom=0)
         axes.set_xlabel(along.label)
-        axes.set_title(style.device_title(device))
+        axes.set_title(str(device["id"]))
     panels[0].set_ylabel(f"{styles[PCP].label} over {styles[SCP].label}")
     panels[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))

@@ -39,6 +39,7 @@ from recompact.figures.sweeps import (
     scale_models,
 )
 from recompact.figures.throughput import levels_over_time, throughput_over_time
+from recompact.figures.time import simulated_beside_real
 from recompact.figures.tree import tree_over_time
 from recompact.results import MissingCell, NotPermitted, Results
 
@@ -67,6 +68,7 @@ FUNCTIONS: Mapping[str, Callable[[Results, Figure, Mapping[str, EngineStyle]], D
         pipeline_gantt,
         pipeline_speedups,
         scale_models,
+        simulated_beside_real,
         space_over_time,
         stage_breakdown,
         step_breakdown,

@@ -54,7 +54,7 @@ def adaptive_settings(
         axes.set_ylim(0, axes.get_ylim()[1] * 1.06)
         axes.grid(axis="x", visible=False)
         axes.set_xlabel("sub-task, compute threads")
-        axes.set_title(style.device_title(device))
+        axes.set_title(str(device["id"]))
     panels[0].set_ylabel("compaction bandwidth,\nover the best fixed setting")
     panels[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ PAPER_COLOUR = "#202020"
 MODEL_COLOUR = "#6b6b6b"
 PALETTE: Sequence[str] = sns.color_palette("colorblind").as_hex()
 SMALL_PRINT_POINTS = 6.0
+TITLE_POINTS = 10.0
 INCH_POINTS = 72
 
 
@@ -40,7 +41,7 @@ def theme() -> Iterator[None]:
         "ytick.labelsize": 8,
         "legend.fontsize": 7.5,
         "legend.framealpha": 0.9,
-        "figure.titlesize": 10,
+        "figure.titlesize": TITLE_POINTS,
         "axes.axisbelow": True,
     }
     with sns.axes_style("whitegrid"), plt.rc_context(settings):
@@ -67,11 +68,16 @@ def new_grid(
     return figure, panels[:count]
 
 
+def _characters(width: float, points: float) -> int:
+    """Tell how many letters of a size fit into so many inches."""
+    return int(width * INCH_POINTS / (points * 0.56))
+
+
 def finish(figure: matplotlib.figure.Figure, title: str, stamp: Stamp) -> None:
     """Put the title above and the stamp, in small print, below."""
-    figure.suptitle(title)
     width, height = figure.get_size_inches()
-    characters = int(width * INCH_POINTS / (SMALL_PRINT_POINTS * 0.56))
+    figure.suptitle(textwrap.fill(title, _characters(width, TITLE_POINTS)))
+    characters = _characters(width, SMALL_PRINT_POINTS)
     lines = [line for part in stamp_lines(stamp) for line in textwrap.wrap(part, characters)]
     share = (len(lines) * 1.35 + 0.8) * SMALL_PRINT_POINTS / INCH_POINTS / height
     figure.set_layout_engine("constrained", rect=(0, share, 1, 1 - share))
@@ -99,6 +105,8 @@ def notice(text: str) -> matplotlib.figure.Figure:
 def stamp_lines(stamp: Stamp) -> list[str]:
     """Render a stamp: conditions, then how many runs the driver doubts."""
     repetitions = "1 repetition" if stamp.repetitions == 1 else f"{stamp.repetitions} repetitions"
+    if stamp.varied:
+        repetitions = f"ensemble of {stamp.repetitions} ({', '.join(stamp.varied)})"
     traces = [text for text in stamp.hashes if text.startswith("trace ")]
     hashes = [text for text in stamp.hashes if not text.startswith("trace ")]
     hashes.append(traces[0] if len(traces) == 1 else f"{len(traces)} traces")
@@ -118,12 +126,6 @@ def stamp_lines(stamp: Stamp) -> list[str]:
     if stamp.suspect:
         lines.append(f"{len(stamp.suspect)} of {len(stamp.runs)} runs are suspect")
     return lines
-
-
-def device_title(device: Mapping[str, Any]) -> str:
-    """Name a device above a panel: its id and, where it was balanced, its speed."""
-    speed = device.get("speed", 1)
-    return str(device["id"]) + (f"\nx{speed:.4g} as fast" if speed != 1 else "\nas it was")
 
 
 def factors(values: Sequence[float]) -> str:
@@ -198,11 +200,6 @@ def draw_paper(
         zorder=4,
         label=label,
     )
-
-
-def percent(share: float) -> str:
-    """Render a relative difference; from twofold on as a factor."""
-    return f"x{1 + share:.3g}" if share >= 1 else f"{share * 100:.3g} %"
 
 
 def plain_log_ticks(

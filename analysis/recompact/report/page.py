@@ -19,11 +19,12 @@ from recompact import pitfalls
 from recompact.claims import CLAIM_COLUMNS, Claim, Verdict, load_claims
 from recompact.figures import data as rows
 from recompact.figures.declarations import EngineStyle, Figure, load_figures
-from recompact.figures.style import percent, stamp_lines
-from recompact.publish import parts_of_runs
+from recompact.figures.style import stamp_lines
+from recompact.publish import seconds_of_runs
 from recompact.report import runs as runs_page
 from recompact.report.runs import RAW_FOLDER, link
 from recompact.results import MissingCell, Results
+from recompact.statistics import percent
 from recompact.tables import TableError
 
 HERE = Path(__file__).parent
@@ -330,7 +331,7 @@ def _costs(results: Results) -> dict[Path, pd.DataFrame]:
         held = campaign.runs[campaign.runs.metric.isin(["space_peak_bytes", "space_table_bytes"])]
         costs[campaign.directory] = pd.DataFrame(
             {
-                "seconds": parts_of_runs(campaign.runs).groupby("run").value.sum(),
+                "seconds": seconds_of_runs(campaign.runs),
                 "disk_bytes": held.groupby("run").value.max(),
             }
         )

@@ -1,0 +1,86 @@
+"""How far simulated time is from real time: the same runs in both."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from recompact import tables
+from recompact.results import Results
+
+SIMULATED_HERE = "_here"  # ends the name of an experiment that is another one, simulated
+KEYS = ["engine", "point", "phase"]
+
+
+def simulated_over_real(results: Results, experiment: str, metric: str) -> pd.DataFrame:
+    """Divide the simulated median of a metric by the real one, phase by phase.
+
+    Phases without the metric, or in which it is zero, are left out.
+
+    Parameters
+    ----------
+    results : Results
+        Tidy tables.
+    experiment : str
+        The one in real time; the simulated one has its name and `SIMULATED_HERE`.
+    metric : str
+        The metric.
+
+    Returns
+    -------
+    DataFrame
+        Columns engine, point, phase, place and value, one row per phase.
+    """
+    real, simulated = (
+        _medians(results, name, metric) for name in (experiment, experiment + SIMULATED_HERE)
+    )
+    both = real.merge(simulated, on=KEYS, suffixes=("_real", ""))
+    both = both[(both.value > 0) & (both.value_real > 0)]
+    both["value"] = both.value / both.value_real
+    both["place"] = both.point + " " + both.phase
+    return both[[*KEYS, "place", "value"]]
+
+
+def distance(ratios: pd.Series[float]) -> pd.Series[float]:
+    """Tell how far ratios are from 1, the larger over the smaller less 1."""
+    return ratios.where(ratios > 1, 1 / ratios) - 1
+
+
+def _medians(results: Results, experiment: str, metric: str) -> pd.DataFrame:
+    """Give the median of a metric for every engine, point and phase; none may be told."""
+    campaign = results.campaign(experiment)
+    runs = campaign.of(experiment)
+    told = campaign.runs[
+        (campaign.runs.metric == metric) & (campaign.runs.phase != tables.SIMULATION)
+    ]
+    joined = runs[["run", "engine", "point"]].merge(told, on="run")
+    return joined.groupby(KEYS).value.median().reset_index()
+
+
+@lru_cache
+def error(results: Results, metric: str) -> tuple[float, float] | None:
+    """Tell how far a simulated metric is from real time, over all phases that were made in both.
+
+    Returns
+    -------
+    tuple of float, or None
+        The median distance, and the one that nine in ten phases do not exceed; None if no phase
+        was made in both.
+    """
+    both = [
+        name.removesuffix(SIMULATED_HERE)
+        for name in results.experiments
+        if name.endswith(SIMULATED_HERE)
+    ]
+    ratios = [
+        simulated_over_real(results, name, metric).value
+        for name in both
+        if name in results.experiments
+    ]
+    together = pd.concat(ratios) if ratios else pd.Series(dtype=float)
+    if together.empty:
+        return None
+    median, most = np.quantile(distance(together), [0.5, 0.9])
+    return float(median), float(most)
