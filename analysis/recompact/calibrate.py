@@ -86,6 +86,7 @@ def calibrate(root: Path, engine: str) -> Calibration:
     CalibrationError
         If the costs are too far from the runs that were held out; the message names them.
     """
+    pipeline.note_builders()  # they are part of the names of runs
     plan = make(pipeline.declarations(), SCALE, EXPERIMENTS, host=pipeline.host({}))
     points = [point for point in plan.points if point["built"] == engine]
     if not points:

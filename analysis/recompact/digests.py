@@ -75,6 +75,7 @@ def compute(root: Path) -> Digests:
     MeasureError
         If no engine is calibrated, or a run fails.
     """
+    pipeline.note_builders()  # they are part of the names of runs
     plan = make(pipeline.declarations(), SCALE, EXPERIMENTS, host=pipeline.host({}))
     points = sorted((p for p in plan.points if plan.runs[p["run"]].simulated), key=_name)
     if not points:
