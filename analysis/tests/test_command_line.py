@@ -9,7 +9,6 @@ import pytest
 from recompact import ROOT, build, checks, pipeline
 from recompact import plan as planning
 from recompact.__main__ import main
-from recompact.experiments import Declarations
 
 
 @pytest.mark.parametrize(
@@ -112,17 +111,3 @@ def test_checks_for_which_no_time_is_left_are_named(
     told = capsys.readouterr().out
     assert told == "no time was left for: first, second\n0 passed, 0 failed, 2 skipped\n"
     assert ran == ["first", "second"]
-
-
-def test_sanitizers_see_every_file_of_ours() -> None:
-    """Of an engine that has no file that the engines before it lack they need be asked for."""
-    declared = Declarations(ROOT).engines
-    default = {check.name for check in checks.all_checks(ROOT) if check.by_default}
-    seen = {
-        source
-        for name, engine in declared.items()
-        if f"sanitizers {name}" in default
-        for source in engine.sources
-    }
-    assert seen == {source for engine in declared.values() for source in engine.sources}
-    assert "sanitizers ldc_pcp" not in default
