@@ -3,9 +3,11 @@
 A driver counts what each thread does (`workloads/simulator/work.h`) and how much processor time it
 has. The time of a phase's threads of one role is taken for the sum of their counts times the costs,
 none negative, that come nearest to all phases relative to what each took. All repetitions count:
-one that was quick may have had less to do, and what a busy machine adds averages out. Of kinds that
-come together, such as a read and its bytes, the fit cannot tell whose the time is; a small penalty
-on large shares lets both have some. What threads do to each other is measured alone.
+one that was quick may have had less to do. What others on the host take slows all phases of a run,
+and no run is quicker than a quiet host: so each run has one slowness, found together with the costs
+from phases that are not held out, and times are those at the slowness of the quietest tenth. Of
+kinds that come together, such as a read and its bytes, the fit cannot tell whose the time is; a
+small penalty on large shares lets both have some. What threads do to each other is measured alone.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +32,10 @@ from recompact.hosts import (
     Calibration,
     Fit,
     HeldOut,
+    Machine,
     calibration_path,
-    load_ratings,
-    ratings_path,
+    load_machines,
+    machines_path,
 )
 from recompact.plan import make
 from recompact.tables import canonical, host_label
@@ -42,8 +45,10 @@ EXPERIMENTS = ("time_memory", "time_sizes")  # in real time
 HELD_OUT_PHASES, HELD_OUT_VALUE_BYTES = ("wh", "c", "e"), 1024
 LEAST_S = 0.02  # of a phase: of less the clock tells little
 SAMPLES = 200
+ROUNDS = 5  # of finding costs and the slowness of runs in turns; both settle after three
+QUIET = 0.1  # quantile of the slowness of runs that a quiet host is taken for
 RIDGE = 0.01  # penalty on the squared share of a kind, as against the squared relative error
-PASSES = 7  # of 7-Zip's benchmark, of which the best counts: others on the host only take
+PASSES = 7  # of 7-Zip's benchmark and of primitives; the best counts, since others only take
 MEDIAN_ERROR, HIGH_ERROR = 0.10, 0.20  # of what is held out: in the median, of nine in ten
 SEED = 1
 
@@ -52,6 +57,7 @@ class CalibrationError(RecompactError):
     """Costs that the runs do not bear out, or runs that are not there."""
 
 
+_Numbers = npt.NDArray[np.float64]
 Phase = tuple[str, str, str, str]  # experiment, point, phase, role
 
 
@@ -59,6 +65,7 @@ Phase = tuple[str, str, str, str]  # experiment, point, phase, role
 class Row:
     """What the threads of one role did in a phase, and the processor time that they had."""
 
+    run: str
     experiment: str
     point: str
     phase: str
@@ -96,12 +103,13 @@ def calibrate(root: Path, engine: str) -> Calibration:
         (point, json.loads((root / pipeline.RAW / point["run"] / "run.json").read_text("utf-8")))
         for point in points
     ]
-    rows = [row for point, record in records for row in _rows(point, record)]
-    primitives = _primitives(root, engine)
     first = records[0][1]
+    machine = host_label(first["host"])
+    primitives = _machine(root, machine, engine).primitives_ns
+    rows = even_out([row for point, record in records for row in _rows(point, record)], primitives)
     found = Calibration(
         engine=engine,
-        machine=host_label(first["host"]),
+        machine=machine,
         compiler=first["engine"]["build"]["compiler"],
         libraries=first["engine"]["build"]["libraries"],
         roles={role: fit([row for row in rows if row.role == role], primitives) for role in ROLES},
@@ -111,48 +119,46 @@ def calibrate(root: Path, engine: str) -> Calibration:
     print(text(found))
     check(found)
     path = calibration_path(root, engine)
-    path.parent.mkdir(exist_ok=True)
-    _note_rating(root, found.machine)
     content = found.model_dump(mode="json")
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     return found
 
 
-def _primitives(root: Path, engine: str) -> dict[str, float]:
-    """Measure what threads do to each other, in ns, which workloads do little of."""
-    driver = root / f"build/engines/{engine}/driver/recompact_driver"
-    costs: dict[str, float] = json.loads(shell.run([str(driver), "--primitives"]))
-    return {work: _round(cost) for work, cost in costs.items()}
-
-
-def rating() -> float:
-    """Rate one thread of this host, in MIPS, by 7-Zip's benchmark (dictionary of 4 MiB).
-
-    The best of several passes.
+def _machine(root: Path, label: str, engine: str) -> Machine:
+    """Measure this host once: engines that were calibrated on it are compared with each other.
 
     Raises
     ------
     CalibrationError
         If 7-Zip tells no rating.
     """
-    return max(_rating_of_one_pass() for _ in range(PASSES))
+    known = load_machines(root)
+    if label not in known:
+        driver = root / f"build/engines/{engine}/driver/recompact_driver"
+        passes = [_one_pass(driver) for _ in range(PASSES)]
+        told = [primitives for _, primitives in passes]
+        found = Machine(
+            rating=max(rating for rating, _ in passes),
+            primitives_ns={
+                work: _round(min(primitives[work] for primitives in told)) for work in told[0]
+            },
+        )
+        known |= {label: found}
+        content = {name: machine.model_dump() for name, machine in sorted(known.items())}
+        machines_path(root).parent.mkdir(exist_ok=True)
+        machines_path(root).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return known[label]
 
 
-def _note_rating(root: Path, machine: str) -> None:
-    """Rate this host once: engines that were calibrated on it are compared with each other."""
-    ratings = load_ratings(root)
-    if machine not in ratings:
-        text = yaml.safe_dump(dict(sorted((ratings | {machine: rating()}).items())))
-        ratings_path(root).write_text(text, encoding="utf-8")
-
-
-def _rating_of_one_pass() -> float:
+def _one_pass(driver: Path) -> tuple[float, dict[str, float]]:
+    """Rate one thread, in MIPS with a dictionary of 4 MiB, and measure primitives, in ns."""
     said = shell.run(["7zz", "b", "1", "-mmt1", "-md22"])
     # Totals of packing and unpacking: usage in %, rating at full usage, rating as it was.
     total = re.search(r"^Tot: +\d+ +(\d+) +\d+$", said, re.MULTILINE)
     if total is None:
         raise CalibrationError(f"7zz b: has no line of totals: {said[-200:]}")
-    return float(total[1])
+    primitives: dict[str, float] = json.loads(shell.run([str(driver), "--primitives"]))
+    return float(total[1]), primitives
 
 
 def _rows(point: dict[str, Any], record: dict[str, Any]) -> Iterable[Row]:
@@ -163,7 +169,8 @@ def _rows(point: dict[str, Any], record: dict[str, Any]) -> Iterable[Row]:
             if seconds >= LEAST_S:
                 # Variants of an engine are other points of it.
                 place = canonical({"as": point["engine"]} | point["point"])
-                yield Row(point["experiment"], place, phase["name"], role, counts, seconds)
+                what = (point["experiment"], place, phase["name"], role)
+                yield Row(point["run"], *what, counts, seconds)
 
 
 def medians(rows: Iterable[Row]) -> dict[Phase, float]:
@@ -172,6 +179,34 @@ def medians(rows: Iterable[Row]) -> dict[Phase, float]:
     for row in rows:
         times.setdefault(row.what, []).append(row.processor_s)
     return {what: float(np.median(taken)) for what, taken in times.items()}
+
+
+def even_out(rows: Sequence[Row], primitives: Mapping[str, float]) -> list[Row]:
+    """Give all rows the processor time that they would have had on the quiet host.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        All repetitions of phases, of both roles.
+    primitives : mapping of str to float
+        Costs that are known, in ns.
+    """
+    slowness = {row.run: 1.0 for row in rows}
+    for _ in range(ROUNDS):
+        evened = [replace(row, processor_s=row.processor_s / slowness[row.run]) for row in rows]
+        costs = {}
+        for role in {row.role for row in rows}:
+            names, *problem = _problem([row for row in evened if row.role == role], primitives)
+            costs[role] = dict(zip(names, _solve(*problem), strict=True)) | dict(primitives)
+        ratios: dict[str, list[float]] = {}
+        for row in rows:
+            if not row.is_held_out:
+                modelled = _time_s(row, costs[row.role])
+                ratios.setdefault(row.run, []).append(row.processor_s / modelled)
+        found = {run: float(np.median(told)) for run, told in ratios.items()}
+        quiet = np.quantile(list(found.values()), QUIET)
+        slowness |= {run: value / quiet for run, value in found.items()}
+    return [replace(row, processor_s=row.processor_s / slowness[row.run]) for row in rows]
 
 
 def fit(rows: Sequence[Row], primitives: Mapping[str, float]) -> Fit:
@@ -189,18 +224,12 @@ def fit(rows: Sequence[Row], primitives: Mapping[str, float]) -> Fit:
     CalibrationError
         If there are none.
     """
-    fitted = [row for row in rows if not row.is_held_out]
-    if not fitted:
-        raise CalibrationError("no phase took long enough to fit costs to")
-    names = [name for name in fitted[0].counts if name not in primitives]
-    counts = np.array([[row.counts[name] for name in names] for row in fitted], dtype=float)
-    usual = medians(fitted)
-    weights = np.array([1 / usual[row.what] for row in fitted])
-    left = np.array([row.processor_s - _time_s(row, primitives) for row in fitted])
-    costs = _solve(counts, left, weights)
+    names, *problem = _problem(rows, primitives)
+    costs = _solve(*problem)
     draw = np.random.default_rng(SEED)
-    drawn = [draw.integers(len(fitted), size=len(fitted)) for _ in range(SAMPLES)]
-    samples = np.array([_solve(counts[chosen], left[chosen], weights[chosen]) for chosen in drawn])
+    number = len(problem[0])
+    drawn = [draw.integers(number, size=number) for _ in range(SAMPLES)]
+    samples = np.array([_solve(*(part[chosen] for part in problem)) for chosen in drawn])
     low, high = np.quantile(samples, [0.05, 0.95], axis=0)
     there = [i for i, cost in enumerate(costs) if cost > 0]
     return Fit(
@@ -210,11 +239,26 @@ def fit(rows: Sequence[Row], primitives: Mapping[str, float]) -> Fit:
     )
 
 
+def _problem(
+    rows: Sequence[Row], primitives: Mapping[str, float]
+) -> tuple[list[str], _Numbers, _Numbers, _Numbers]:
+    """Give the kinds of work to be fitted, and what `_solve` takes."""
+    fitted = [row for row in rows if not row.is_held_out]
+    if not fitted:
+        raise CalibrationError("no phase took long enough to fit costs to")
+    names = [name for name in fitted[0].counts if name not in primitives]
+    counts = np.array([[row.counts[name] for name in names] for row in fitted], dtype=float)
+    left = np.array([row.processor_s - _time_s(row, primitives) for row in fitted])
+    usual = medians(fitted)
+    weights = np.array([1 / usual[row.what] for row in fitted])
+    return names, counts, left, weights
+
+
 def _solve(
-    counts: npt.NDArray[np.float64],
-    seconds: npt.NDArray[np.float64],
-    weights: npt.NDArray[np.float64],
-) -> npt.NDArray[np.float64]:
+    counts: _Numbers,
+    seconds: _Numbers,
+    weights: _Numbers,
+) -> _Numbers:
     """Solve for costs in ns.
 
     Parameters
@@ -232,7 +276,7 @@ def _solve(
         np.vstack([shares / scale, penalty]),
         np.append(seconds * weights, np.zeros(counts.shape[1])),
     )
-    costs: npt.NDArray[np.float64] = solution / scale * 1e9
+    costs: _Numbers = solution / scale * 1e9
     return costs
 
 

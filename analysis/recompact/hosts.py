@@ -2,12 +2,13 @@
 
 A run on a simulated host is told how many processors there are, how they are given to threads, and
 what each kind of work costs (`workloads/simulator/README.md`). What it costs is fitted to real runs
-of the same engine: a calibration, `recompact.calibration`.
+of the same engine: a calibration, `recompact.calibrate`.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,6 +21,7 @@ REAL = "real"  # in place of a host: this one, in its own time
 HERE = "here"  # the host of the calibrations, to hold simulated time against real time
 HOSTS = "workloads/hosts.yaml"
 CALIBRATIONS = "workloads/calibrations"
+MACHINES = "machines.yaml"  # there
 ROLES = ("client", "background")
 # Kinds of work that the kernel does for the most part; all others are computation.
 KERNEL_WORK = (
@@ -113,7 +115,7 @@ class Calibration(Declaration):
     Attributes
     ----------
     machine : str
-        Where; how fast that is, the ratings tell (`load_ratings`).
+        Where; how fast that is, `load_machines` tells.
     compiler, libraries : str, dict
         Of what the driver was built: these change counts, so the driver refuses others.
     """
@@ -132,8 +134,23 @@ class Calibration(Declaration):
         return self
 
 
-class Ratings(RootModel[dict[str, Annotated[float, Field(gt=0)]]]):
-    """Of one thread of each host of a calibration, in MIPS."""
+class Machine(Declaration):
+    """What all engines have in common that are calibrated on one host.
+
+    Attributes
+    ----------
+    rating : float
+        Of one thread, in MIPS, see `Host`.
+    primitives_ns : dict of str to float
+        What threads do to each other costs, by kind of work.
+    """
+
+    rating: float = Field(gt=0)
+    primitives_ns: dict[str, Annotated[float, Field(ge=0)]]
+
+
+class _Machines(RootModel[dict[str, Machine]]):
+    pass
 
 
 def load_hosts(root: Path) -> dict[str, Host]:
@@ -175,21 +192,21 @@ def load_calibration(root: Path, engine: str) -> Calibration:
     return found
 
 
-def ratings_path(root: Path) -> Path:
-    """Name the file that has how fast the hosts of calibrations are."""
-    return root / CALIBRATIONS / "ratings.yaml"
+def machines_path(root: Path) -> Path:
+    """Name the file that has what was measured of the hosts of calibrations."""
+    return root / CALIBRATIONS / MACHINES
 
 
-def load_ratings(root: Path) -> dict[str, float]:
-    """Read how fast one thread of each host of a calibration is, see `Host`.
+def load_machines(root: Path) -> dict[str, Machine]:
+    """Read what was measured of the hosts of calibrations, whatever engine.
 
     Raises
     ------
     DeclarationError
         If the file is not as it should be.
     """
-    path = ratings_path(root)
-    return load(path, Ratings).root if path.exists() else {}
+    path = machines_path(root)
+    return load(path, _Machines).root if path.exists() else {}
 
 
 @dataclass(frozen=True)
@@ -252,7 +269,7 @@ def specification(
     name: str,
     host: Host,
     calibration: Calibration,
-    ratings: dict[str, float],
+    machines: Mapping[str, Machine],
     member: Member = FIRST,
 ) -> dict[str, Any]:
     """Give what the driver is told of a simulated host, for a member of an ensemble.
@@ -260,14 +277,14 @@ def specification(
     Raises
     ------
     DeclarationError
-        If the host of the calibration has no rating.
+        If nothing is known of the host of the calibration.
     """
-    if calibration.machine not in ratings:
+    if calibration.machine not in machines:
         raise DeclarationError(
-            f"{CALIBRATIONS}/ratings.yaml: has no {calibration.machine!r}, on which "
+            f"{CALIBRATIONS}/{MACHINES}: has no {calibration.machine!r}, on which "
             f"{calibration.engine} was calibrated; calibrate it again"
         )
-    slower = 1 if host.rating is None else ratings[calibration.machine] / host.rating
+    slower = 1 if host.rating is None else machines[calibration.machine].rating / host.rating
     return {
         "id": name,
         "processors": host.processors,

@@ -42,7 +42,7 @@ from recompact.hosts import (
     Member,
     calibration_path,
     load_calibration,
-    load_ratings,
+    load_machines,
     specification,
 )
 from recompact.jobs import NATIVE, Run, Trace
@@ -251,7 +251,7 @@ class _Planner:
         self.unavailable = unavailable
         self.host = host
         self.sources = Sources(declarations.root)
-        self.ratings = load_ratings(declarations.root)
+        self.machines = load_machines(declarations.root)
 
     def simulates(self, experiment: Experiment) -> bool:
         """Tell whether an experiment's time is simulated.
@@ -441,7 +441,7 @@ class _Planner:
         if self.simulates(experiment):
             declared = self.declarations.hosts[experiment.host]
             calibration = load_calibration(self.declarations.root, built)
-            told = specification(experiment.host, declared, calibration, self.ratings, member)
+            told = specification(experiment.host, declared, calibration, self.machines, member)
             base["host"] = told | processors
         else:
             base |= processors

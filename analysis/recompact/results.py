@@ -11,10 +11,11 @@ from typing import Any
 
 import pandas as pd
 
-from recompact import tables
+from recompact import real_time, tables
 from recompact.errors import RecompactError
 
 SCALE_ORDER = ("smoke", "small", "full", "paper")
+STAMPED_ERRORS = ("throughput_ops_s", "latency_all_p99_us")  # of simulated time
 NOT_IN_POINT = ["engine", "repetition", "varies", "run", "scale_factor"]
 
 Scalar = str | int | float | bool
@@ -55,6 +56,8 @@ class Stamp:
         Fewest repetitions of any point, or members of its ensemble.
     varied : tuple of str
         What members of ensembles differ in.
+    errors : tuple of str
+        How far simulated time is from real time.
     hashes : tuple of str
         Short source hashes: engine trees, drivers and traces.
     thinning : tuple of str
@@ -73,6 +76,7 @@ class Stamp:
     hosts: tuple[str, ...]
     repetitions: int
     varied: tuple[str, ...]
+    errors: tuple[str, ...]
     hashes: tuple[str, ...]
     thinning: tuple[str, ...]
     suspect: tuple[str, ...]
@@ -554,6 +558,7 @@ class Results:
             f"{run}: {why}" for run, why in zip(by_run.run, by_run.suspect, strict=True) if why
         ]
         thinning = [self.campaign(name).thinning.get(name) for name in experiments]
+        simulated = any(self.is_simulated(name) for name in experiments)
         return Stamp(
             scale=" + ".join(scales),
             factors=tuple(sorted(set(factor[~kept]))),
@@ -563,6 +568,7 @@ class Results:
             hosts=_distinct(specifications.host),
             repetitions=min(fewest_repetitions(runs) for runs in planned.values()),
             varied=_distinct(v for runs in planned.values() for v in runs.varies if v),
+            errors=real_time.errors(self, STAMPED_ERRORS) if simulated else (),
             hashes=_distinct(hashes),
             thinning=_distinct(thinning),
             suspect=tuple(suspect),

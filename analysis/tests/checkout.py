@@ -11,7 +11,7 @@ import yaml
 
 from recompact import ROOT, upstream
 from recompact.experiments import Declarations
-from recompact.hosts import ROLES, calibration_path, ratings_path
+from recompact.hosts import ROLES, calibration_path, machines_path
 
 FOLDERS = ("engines", "workloads", "paper_figures", "analysis")
 LEFT_OUT = shutil.ignore_patterns("target", "rendered", "__pycache__")
@@ -52,7 +52,7 @@ def replace(path: Path, old: str, new: str) -> None:
 
 
 COSTS = {"puts": 1500.0, "compares": 12.5, "read_bytes": 0.25}
-RATINGS = {"a host": 3000.0}
+MACHINES = {"a host": {"rating": 3000.0, "primitives_ns": {"locks": 20.0}}}
 FIT = {"costs_ns": COSTS, "intervals_ns": {name: [c / 2, c * 2] for name, c in COSTS.items()}}
 
 
@@ -75,7 +75,7 @@ def calibrate(root: Path, content: dict[str, Any], engine: str) -> Path:
     path = calibration_path(root, engine)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump(content), encoding="utf-8")
-    ratings_path(root).write_text(yaml.safe_dump(RATINGS), encoding="utf-8")
+    machines_path(root).write_text(yaml.safe_dump(MACHINES), encoding="utf-8")
     return path
 
 

@@ -2,13 +2,14 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import checkout
-from checkout import COSTS, FIT, RATINGS
+from checkout import COSTS, FIT, MACHINES
 from recompact import ROOT, calibrate
 from recompact.calibrate import CalibrationError, Row
 from recompact.declarations import DeclarationError
@@ -18,36 +19,41 @@ from recompact.hosts import (
     Calibration,
     Fit,
     HeldOut,
+    Machine,
     calibration_path,
     drawn,
     load_calibration,
-    load_ratings,
-    ratings_path,
+    load_machines,
+    machines_path,
     specification,
 )
 from recompact.plan import Plan, make
+
+THERE = {name: Machine.model_validate(told) for name, told in MACHINES.items()}
 
 
 def test_a_host_that_is_slower_takes_longer_for_each_work() -> None:
     host = Declarations(ROOT).hosts["here"]
     calibration = Calibration.model_validate(checkout.calibration())
-    told = specification("here", host, calibration, RATINGS)
+    told = specification("here", host, calibration, THERE)
     assert told["costs_ns"]["client"] == COSTS
-    slow = specification("slow", host.model_copy(update={"rating": 1000}), calibration, RATINGS)
+    slow = specification("slow", host.model_copy(update={"rating": 1000}), calibration, THERE)
     assert slow["costs_ns"]["background"]["compares"] == 37.5
     assert slow["switch_ns"] == 3 * told["switch_ns"]
     assert slow["processors"] == told["processors"]
     with pytest.raises(DeclarationError, match="has no 'a host', on which leveldb was calibrated"):
-        specification("slow", host, calibration, {"another host": 3000.0})
+        specification("slow", host, calibration, {"another host": THERE["a host"]})
 
 
 def test_a_rating_that_is_none_is_named(tmp_path: Path) -> None:
-    assert load_ratings(tmp_path) == {}
+    assert load_machines(tmp_path) == {}
     checkout.calibrate(tmp_path, checkout.calibration(), "leveldb")
-    assert load_ratings(tmp_path) == RATINGS
-    ratings_path(tmp_path).write_text("a host: -1\n", encoding="utf-8")
-    with pytest.raises(DeclarationError, match="ratings.yaml: .*greater than 0"):
-        load_ratings(tmp_path)
+    assert load_machines(tmp_path) == THERE
+    machines_path(tmp_path).write_text(
+        "a host: {rating: -1, primitives_ns: {}}\n", encoding="utf-8"
+    )
+    with pytest.raises(DeclarationError, match="machines.yaml: .*greater than 0"):
+        load_machines(tmp_path)
 
 
 def test_costs_are_drawn_within_the_error_of_what_was_held_out() -> None:
@@ -143,9 +149,9 @@ def test_other_costs_are_another_run(tmp_path: Path) -> None:
     assert len(names[0] & names[2]) == len(names[0]) - 1
 
 
-def _row(phase: str, seconds: float, point: str = "{}", **counts: int) -> Row:
+def _row(phase: str, seconds: float, point: str = "{}", run: str = "run", **counts: int) -> Row:
     told = {name: counts.get(name, 0) for name in ("yields", *COSTS)}
-    return Row("time_memory", point, phase, "client", told, seconds)
+    return Row(run, "time_memory", point, phase, "client", told, seconds)
 
 
 def _rows() -> list[Row]:
@@ -214,6 +220,25 @@ def test_what_a_busy_machine_adds_averages_out() -> None:
     assert calibrate.medians(rows[:6]) == {
         rows[0].what: pytest.approx(quiet[0].processor_s, rel=0.11)
     }
+
+
+def test_what_others_take_of_a_whole_run_is_taken_out() -> None:
+    """As much as runs are slower than the quietest; phases that are held out have no say."""
+    quiet = _rows()
+    phase, size = calibrate.HELD_OUT_PHASES[0], calibrate.HELD_OUT_VALUE_BYTES
+    point = json.dumps({"as": "leveldb", "value_bytes": size})
+    slowness = {"quiet": 1.0, "as quiet": 1.0, "busy": 1.3, "very busy": 2.1}
+    rows = [
+        replace(row, run=run, processor_s=row.processor_s * slow)
+        for run, slow in slowness.items()
+        for row in [*quiet, _row(phase, 1e-3, point, puts=1000)]
+    ]
+    evened = calibrate.even_out(rows, {})
+    fitted = calibrate.fit(evened, {}).costs_ns
+    assert fitted == pytest.approx(calibrate.fit(quiet, {}).costs_ns, rel=1e-2)
+    assert [row.processor_s for row in evened if row.is_held_out] == pytest.approx(
+        [1e-3] * len(slowness), rel=1e-2
+    )
 
 
 def _held_out(*errors: float) -> Calibration:

@@ -4,11 +4,13 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from recompact import tables
+from recompact import real_time, tables
 from recompact.figures import style
 from recompact.results import MissingCell, Results, device_label, unite
+from recompact.statistics import percent
 from synthetic import THINNING, Campaign
 
 EXPERIMENTS = {
@@ -212,7 +214,9 @@ def ensembles(published, tmp_path_factory):
         root / "campaign",
         scale="small",
         repetitions=3,
-        experiments={"ldc_fanout", "pcp_threads_ssd", "noise", "parity"},
+        experiments={
+            *("ldc_fanout", "pcp_threads_ssd", "noise", "parity", "time_ssd", "time_ssd_here")
+        },
     )
     campaign.root.mkdir()
     shutil.copytree(published, root / "published")
@@ -248,6 +252,22 @@ def test_the_stamp_of_an_ensemble_says_what_differs(ensembles):
     text = style.stamp_lines(stamp)[0]
     assert "ensemble of 3 (seed, costs)" in text
     assert "simulated pcp, 12 processors" in text
+
+
+def test_the_stamp_of_simulated_runs_tells_their_error(ensembles):
+    errors = real_time.errors(ensembles, ["throughput_ops_s", "latency_all_p99_us"])
+    throughput = real_time.simulated_over_real(ensembles, "time_ssd", "throughput_ops_s").value
+    within = np.quantile(real_time.distance(throughput), 0.9)
+    assert errors[0] == (
+        f"simulated throughput_ops_s is within {percent(within)} of real time in nine of ten phases"
+    )
+    assert ensembles.stamp(["pcp_threads_ssd"]).errors == errors
+    assert ensembles.stamp(["lwc_load"]).errors == ()  # in real time
+    assert errors[1] in style.stamp_lines(ensembles.stamp(["pcp_threads_ssd"]))[0]
+
+
+def test_without_runs_in_both_times_no_error_is_told(smoke):
+    assert real_time.errors(smoke, ["throughput_ops_s"]) == ()
 
 
 def test_no_tables_is_an_error_that_says_so(tmp_path):

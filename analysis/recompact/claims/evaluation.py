@@ -12,7 +12,7 @@ from recompact.claims.checks import Evidence, MetricCheck
 from recompact.claims.declarations import Claim, Claims, load_claims
 from recompact.claims.judgement import Verdict, judge
 from recompact.results import MissingCell, Results, Stamp, Untold
-from recompact.statistics import Estimate, detectable, percent
+from recompact.statistics import Estimate, detectable
 
 CLAIM_COLUMNS = [
     *("id", "verdict", "paper_value", "measured", "low", "high", "repetitions", "detectable"),
@@ -121,18 +121,14 @@ def _judge_claim(claim: Claim, claims: Claims, results: Results) -> _Judged:
 
 def _errors(claim: Claim, results: Results) -> str:
     """Tell how far from real time what a claim is judged by is, where that was simulated."""
-    metrics = {
-        check.metric: real_time.error(results, check.metric)
+    metrics = dict.fromkeys(
+        check.metric
         for check in claim.check
         if check.time
         and isinstance(check, MetricCheck)
         and any(results.is_simulated(name) for name in check.experiments)
-    }
-    return "".join(
-        f"; simulated {metric} is within {percent(error[1])} of real time in nine of ten phases"
-        for metric, error in metrics.items()
-        if error is not None
     )
+    return "".join(f"; {error}" for error in real_time.errors(results, metrics))
 
 
 def _judge_parts(claim: Claim, claims: Claims, results: Results) -> _Judged:

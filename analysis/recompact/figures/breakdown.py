@@ -39,13 +39,12 @@ def stage_breakdown(
 
     The paper's numbers are declared at the id of the device that they belong beside.
     """
-    frames, names = [], {}
-    for experiment in entry.experiments:
-        device = results.device(experiment)
-        names[str(device["id"])] = str(device["id"])
+    frames = []
+    names = [str(results.device(experiment)["id"]) for experiment in entry.experiments]
+    for experiment, name in zip(entry.experiments, names, strict=True):
         for series, (metric, _) in STAGES.items():
             shares = results.select(experiment, metric, engines=[entry.engine])
-            shares = shares.assign(x=device["id"])
+            shares = shares.assign(x=name)
             frames.append(rows.measured(shares, x="x", panel="stages", series=series, unit="1"))
     stated = entry.paper_data.values if entry.paper_data else {}
     for series, values in stated.items():
@@ -57,7 +56,7 @@ def stage_breakdown(
     positions = {name: place for place, name in enumerate([*names, "paper"])}
     bars = pd.concat([ours, paper])
     _stack(axes, bars, positions, {series: colour for series, (_, colour) in STAGES.items()}, 8)
-    axes.set_xticks(list(positions.values()), [*names.values(), "paper"])
+    axes.set_xticks(list(positions.values()), list(positions))
     _finish(axes, "share of a compaction's steps")
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
@@ -68,25 +67,22 @@ def step_breakdown(
 ) -> rows.Drawing:
     """Draw the shares of the seven steps over a sweep, a panel per experiment."""
     along = along_of(entry)
-    frames, titles = [], {}
-    for experiment in entry.experiments:
-        device = results.device(experiment)
-        titles[str(device["id"])] = str(device["id"])
+    frames = []
+    names = [str(results.device(experiment)["id"]) for experiment in entry.experiments]
+    for experiment, name in zip(entry.experiments, names, strict=True):
         for series, (metric, _) in STEPS.items():
             shares = results.select(experiment, metric, engines=[entry.engine])
-            frames.append(
-                rows.measured(shares, x=along.key, panel=device["id"], series=series, unit="1")
-            )
+            frames.append(rows.measured(shares, x=along.key, panel=name, series=series, unit="1"))
     data = rows.combine(frames)
-    figure, panels = style.new_figure(len(titles), width=3.6 * len(titles) + 1.2, height=3.9)
+    figure, panels = style.new_figure(len(names), width=3.6 * len(names) + 1.2, height=3.9)
     colours = {series: colour for series, (_, colour) in STEPS.items()}
-    for axes, (panel, title) in zip(panels, titles.items(), strict=True):
-        here = data[(data.panel == panel) & (data.source == rows.MEDIAN)]
+    for axes, name in zip(panels, names, strict=True):
+        here = data[(data.panel == name) & (data.source == rows.MEDIAN)]
         positions = {x: place for place, x in enumerate(sorted(here.x.unique()))}
         _stack(axes, here, positions, colours, 6.5)
         axes.set_xticks(list(positions.values()), [f"{x:g}" for x in positions])
         axes.set_xlabel(along.label)
-        axes.set_title(title)
+        axes.set_title(name)
     _finish(panels[-1], "")
     panels[0].set_ylabel("share of a compaction's steps")
     for axes in panels:

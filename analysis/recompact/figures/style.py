@@ -119,6 +119,7 @@ def stamp_lines(stamp: Stamp) -> list[str]:
         repetitions,
         *(f"confined to {number} of the host's processors" for number in stamp.processors),
         *stamp.hosts,
+        *stamp.errors,
         *stamp.thinning,
         *hashes,
     ]
