@@ -14,7 +14,7 @@ import os
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +252,7 @@ class _Planner:
         self.host = host
         self.sources = Sources(declarations.root)
         self.machines = load_machines(declarations.root)
+        self.calibration = cache(partial(load_calibration, declarations.root))
 
     def simulates(self, experiment: Experiment) -> bool:
         """Tell whether an experiment's time is simulated.
@@ -276,12 +277,14 @@ class _Planner:
         """Give the repetitions of an experiment, or the members of its ensemble.
 
         A repetition draws other operations. Without noise, the members of an ensemble differ in
-        one thing each.
+        one thing each. What is held against real time has no ensemble: costs are as fitted.
         """
         scale = self.plan.scale_entry
         if not self.simulates(experiment):
             times = experiment.repetitions.get(self.plan.scale, scale.repetitions)
             return [Member(number, seed=number) for number in range(1, times + 1)]
+        if experiment.host == HERE:
+            return [FIRST]
         ensemble = scale.ensemble
         differing: list[dict[str, Any]] = [
             *({"seed": seed} for seed in range(1, ensemble.seeds + 1)),
@@ -440,7 +443,7 @@ class _Planner:
             processors = {"processors": int(_resolve(experiment.processors, point))}
         if self.simulates(experiment):
             declared = self.declarations.hosts[experiment.host]
-            calibration = load_calibration(self.declarations.root, built)
+            calibration = self.calibration(built)
             told = specification(experiment.host, declared, calibration, self.machines, member)
             base["host"] = told | processors
         else:

@@ -595,6 +595,12 @@ def test_the_members_of_an_ensemble_differ_in_one_thing_each(declarations: Decla
     assert up != as_fitted
 
 
+def test_real_time_is_held_against_costs_as_they_are_fitted(declarations: Declarations) -> None:
+    plan = make(declarations, "small", ["time_ssd", "time_ssd_here"])
+    members = {(p["experiment"], p["repetition"], p["varies"]) for p in plan.points}
+    assert members == {("time_ssd", 1, ""), ("time_ssd", 2, ""), ("time_ssd_here", 1, "")}
+
+
 def test_on_a_real_disk_time_is_real_and_repeated() -> None:
     plan = make(Declarations(ROOT), "small", ["pcp_calibration_ssd"], host=Host(disk="ssd"))
     assert [(point["repetition"], point["varies"]) for point in plan.points] == [
