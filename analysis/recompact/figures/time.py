@@ -79,6 +79,6 @@ def simulated_beside_real(
     )
     handles, labels = axes.get_legend_handles_labels()
     named = dict(zip(labels, handles, strict=True))
-    figure.legend(named.values(), named, loc="outside right upper", fontsize=7)
+    figure.legend(named.values(), named, loc="outside right center", fontsize=7)
     style.finish(figure, f"{entry.panel}: {entry.title}", results.stamp(entry.experiments))
     return rows.Drawing(figure, data)
