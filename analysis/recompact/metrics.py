@@ -55,7 +55,7 @@ DRIVER_COUNTERS = (
     *("device_cleaning_read_bytes", "device_cleaning_write_bytes", "device_media_cache_bytes"),
 )
 COMPUTED = (
-    *("duration_s", "operations", "throughput_ops_s", "suspect"),
+    *("duration_s", "operations", "throughput_ops_s", "suspect", "processor_s"),
     *("write_amplification", "write_amplification_device", "write_amplification_process"),
     *("auxiliary_write_amplification", "overall_write_amplification"),
     *("read_amplification", "compaction_read_amplification", "tables_per_get", "blocks_per_get"),
