@@ -135,7 +135,7 @@ def _machine(root: Path, label: str, engine: str) -> Machine:
     known = load_machines(root)
     if label not in known:
         driver = root / f"build/engines/{engine}/driver/recompact_driver"
-        passes = [_one_pass(driver) for _ in range(PASSES)]
+        passes = [_measure_host(driver) for _ in range(PASSES)]
         told = [primitives for _, primitives in passes]
         found = Machine(
             rating=max(rating for rating, _ in passes),
@@ -150,7 +150,7 @@ def _machine(root: Path, label: str, engine: str) -> Machine:
     return known[label]
 
 
-def _one_pass(driver: Path) -> tuple[float, dict[str, float]]:
+def _measure_host(driver: Path) -> tuple[float, dict[str, float]]:
     """Rate one thread, in MIPS with a dictionary of 4 MiB, and measure primitives, in ns."""
     said = shell.run(["7zz", "b", "1", "-mmt1", "-md22"])
     # Totals of packing and unpacking: usage in %, rating at full usage, rating as it was.

@@ -241,6 +241,29 @@ def test_what_others_take_of_a_whole_run_is_taken_out() -> None:
     )
 
 
+def test_a_host_is_measured_once_and_at_its_quietest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes = [(2000.0 + i, {"waits": 5000.0 - 100 * i, "locks": 20.0 + i}) for i in range(9)]
+    made: list[Path] = []
+    (tmp_path / "workloads").mkdir()
+
+    def measure(driver: Path) -> tuple[float, dict[str, float]]:
+        made.append(driver)
+        return passes[len(made) - 1]
+
+    monkeypatch.setattr(calibrate, "_measure_host", measure)
+    found = calibrate._machine(tmp_path, "a host", "ldc")
+    assert set(made) == {tmp_path / "build/engines/ldc/driver/recompact_driver"}
+    last = passes[len(made) - 1]
+    assert (found.rating, found.primitives_ns) == (last[0], last[1] | {"locks": 20.0})
+    many = len(made)
+    assert (
+        calibrate._machine(tmp_path, "a host", "pcp") == found == load_machines(tmp_path)["a host"]
+    )
+    assert len(made) == many
+
+
 def _held_out(*errors: float) -> Calibration:
     rows = [
         HeldOut(
