@@ -118,6 +118,22 @@ def test_one_repetition_of_a_time_in_a_band_must_be_far_from_its_edges(edge, exp
     assert verdict(measured, None, band=(None, edge), time=True) is expected
 
 
+@pytest.mark.parametrize(
+    ("members", "time", "expected"),
+    [
+        (2, True, Verdict.INCONCLUSIVE),
+        (3, True, Verdict.REPRODUCED),
+        (1, False, Verdict.REPRODUCED),
+    ],
+)
+def test_however_large_an_effect_few_members_of_an_ensemble_do_not_decide_on_time(
+    members, time, expected
+):
+    effect = exact(100, members)
+    assert verdict(exact(3, members), effect, floor=0, time=time) is expected
+    assert verdict(exact(3, members), None, floor=0, time=time) is expected
+
+
 def test_one_repetition_is_widened_to_the_noise_floor():
     single = Estimate(2.1, None, None, 1)
     assert verdict(single, single) is Verdict.INCONCLUSIVE

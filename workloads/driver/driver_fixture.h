@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -147,6 +148,14 @@ class DriverTest : public ::testing::Test {
 
   Json Record() {
     return Json::parse(ReadText(out_ + "/run.json"), nullptr, false);
+  }
+
+  // Latencies of a phase's operations, in their order.
+  std::vector<float> LatenciesUs(const std::string& phase) {
+    const std::string bytes = ReadText(out_ + "/latency." + phase + ".f32");
+    std::vector<float> latencies(bytes.size() / sizeof(float));
+    memcpy(latencies.data(), bytes.data(), latencies.size() * sizeof(float));
+    return latencies;
   }
 
   TestDirectory directory_;

@@ -97,8 +97,10 @@ class Replay::Client {
   Status Scan(const TraceRecord& record);
   // Waits until the operation is intended.
   void WaitForTurn();
-  // Sets the time that the operation's latency counts from.
-  void Begin();
+  // Sets the time that the operation's latency counts from.  What the operation
+  // costs by itself is counted between here and End(): on a simulated host time
+  // passes where work is counted.
+  void Begin(Operation operation);
   void End(Operation operation);
 
   Status CheckRead(uint64_t key_number, const KeyState& before,
@@ -177,10 +179,13 @@ void Replay::Client::WaitForTurn() {
   WaitUntilNs(clock_, IntendedNs(static_cast<double>(position_)));
 }
 
-void Replay::Client::Begin() {
+void Replay::Client::Begin(Operation operation) {
   from_ns_ = range_.rate_ops_s == 0
                  ? clock_->NowNs()
                  : IntendedNs(static_cast<double>(position_));
+  const OperationGroup group = GroupOf(operation);
+  if (group != last_group_) Count(Work::kTurn);
+  last_group_ = group;
 }
 
 void Replay::Client::End(Operation operation) {
@@ -192,9 +197,6 @@ void Replay::Client::End(Operation operation) {
 }
 
 Status Replay::Client::Perform(const TraceRecord& record) {
-  const OperationGroup group = GroupOf(record.operation);
-  if (group != last_group_) Count(Work::kTurn);
-  last_group_ = group;
   switch (record.operation) {
     case Operation::kRead:
     case Operation::kReadRecent:
@@ -230,12 +232,12 @@ Status Replay::Client::Write(const TraceRecord& record) {
                                versions->Version(record.key_number) + 1,
                                record.length, value_.data());
   }
-  Count(Work::kPut);
-  Count(Work::kValueByte, is_delete ? 0 : record.length);
   WaitForTurn();
   // Counted before it is issued: another client may see it first.
   versions->BeginWrite(record.key_number, is_delete);
-  Begin();
+  Begin(record.operation);
+  Count(Work::kPut);
+  Count(Work::kValueByte, is_delete ? 0 : record.length);
   const Status status = is_delete
                             ? replay_->store_->Delete({key_, kKeyBytes})
                             : replay_->store_->Put({key_, kKeyBytes}, value_);
@@ -262,16 +264,16 @@ Status Replay::Client::Read(const TraceRecord& record) {
   }
   const KeyState before = replay_->versions_->State(key_number);
   bool found = false;
-  Begin();
+  Begin(record.operation);
   const Status status = CountingFar(key_number, [&] {
     return replay_->store_->Get({key_, kKeyBytes}, &value_, &found);
   });
+  Count(Work::kGet);
+  Count(Work::kValueByte, found ? value_.size() : 0);
   End(record.operation);
   replay_->versions_->recency()->Use(key_number, found ? value_.size() : 0);
   if (!status.ok()) return status;
-  Count(Work::kGet);
   if (found) {
-    Count(Work::kValueByte, value_.size());
     progress_->AddFound(kKeyBytes + value_.size());
   } else {
     progress_->AddNotFound();
@@ -312,16 +314,16 @@ Status Replay::Client::Scan(const TraceRecord& record) {
   const bool key_is_present = WritesAlone(record.key_number) &&
                               replay_->versions_->Present(record.key_number);
   WaitForTurn();
-  Begin();
+  Begin(record.operation);
   const Status status = CountingFar(record.key_number, [&] {
     return replay_->store_->Scan({key_, kKeyBytes}, record.length, &scanned_);
   });
-  End(record.operation);
-  replay_->versions_->recency()->Use(record.key_number, scanned_.bytes());
-  if (!status.ok()) return status;
   Count(Work::kScan);
   Count(Work::kScannedRecord, scanned_.size());
   Count(Work::kValueByte, scanned_.bytes());
+  End(record.operation);
+  replay_->versions_->recency()->Use(record.key_number, scanned_.bytes());
+  if (!status.ok()) return status;
   progress_->AddScanned(scanned_.size(), scanned_.bytes());
   return replay_->value_checks_ ? CheckScan(record, key_is_present) : status;
 }

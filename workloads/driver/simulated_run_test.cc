@@ -81,6 +81,21 @@ TEST_F(SimulatedRunTest, IsTheSameWhereverItIsAndWhateverRunsBeside) {
   }
 }
 
+TEST_F(SimulatedRunTest, LatenciesHaveWhatAnOperationCostsByItself) {
+  constexpr double kCostUs = 50;
+  for (const char* name : {"puts", "gets", "scans"}) {
+    spec_["host"]["costs_ns"]["client"][name] = kCostUs * 1000;
+  }
+  ASSERT_EQ(Run(), 0) << stderr_;
+  for (const char* phase : {"load", "mixed"}) {
+    const std::vector<float> latencies_us = LatenciesUs(phase);
+    ASSERT_FALSE(latencies_us.empty()) << phase;
+    for (const float latency_us : latencies_us) {
+      EXPECT_GE(latency_us, kCostUs) << phase;
+    }
+  }
+}
+
 TEST_F(SimulatedRunTest, TakesNoLock) {
   const int lock =
       ::open(directory_.File("lock").c_str(), O_RDWR | O_CREAT, 0600);

@@ -60,8 +60,9 @@ def judge(
     below the floor can decide. Then, in this order:
 
     * no floor known, or the effect's interval covers 1: *inconclusive*;
-    * a claim about time with too few repetitions and an effect (without one: a distance to the
-      band's edges) that is not far above the floor: *inconclusive*;
+    * a claim about time with too few repetitions, or members of an ensemble, and an effect
+      (without one: a distance to the band's edges) that is not far above the floor, or a floor of
+      0, which says nothing of other seeds and costs: *inconclusive*;
     * effect below 1: *not reproduced*;
     * measured interval inside the band: *reproduced*; across an edge: *inconclusive*; outside:
       *direction* with an effect, *not reproduced* without.
@@ -114,12 +115,13 @@ def judge(
     if (
         is_time_metric
         and repetitions < rules.time_repetitions
-        and strength < rules.far_above_floor * floor
+        and (floor == 0 or strength < rules.far_above_floor * floor)
     ):
+        what = f"not far above the noise floor of {percent}" if noise else "on a simulated host"
         return Judgement(
             Verdict.INCONCLUSIVE,
             f"a claim about time with {repetitions} of {rules.time_repetitions} repetitions, "
-            f"not far above the noise floor of {percent}",
+            f"{what}",
         )
     if effect is not None and effect.value < 1:
         return Judgement(
