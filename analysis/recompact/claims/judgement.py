@@ -62,7 +62,7 @@ def judge(
     * no floor known, or the effect's interval covers 1: *inconclusive*;
     * a claim about time with too few repetitions, or members of an ensemble, and an effect
       (without one: a distance to the band's edges) that is not far above the floor, or a floor of
-      0, which says nothing of other seeds and costs: *inconclusive*;
+      0, above which everything is far: *inconclusive*;
     * effect below 1: *not reproduced*;
     * measured interval inside the band: *reproduced*; across an edge: *inconclusive*; outside:
       *direction* with an effect, *not reproduced* without.
@@ -117,11 +117,10 @@ def judge(
         and repetitions < rules.time_repetitions
         and (floor == 0 or strength < rules.far_above_floor * floor)
     ):
-        what = f"not far above the noise floor of {percent}" if noise else "on a simulated host"
         return Judgement(
             Verdict.INCONCLUSIVE,
-            f"a claim about time with {repetitions} of {rules.time_repetitions} repetitions, "
-            f"{what}",
+            f"a claim about time with {repetitions} of {rules.time_repetitions} repetitions"
+            f"{noise and f', not far above the noise floor of {percent}'}",
         )
     if effect is not None and effect.value < 1:
         return Judgement(
