@@ -104,10 +104,13 @@ def _judge_claim(claim: Claim, claims: Claims, results: Results) -> _Judged:
     if judged.verdict == Verdict.NOT_RUN:
         return judged
     experiments = [name for check in claim.check for name in check.experiments]
+    # One member is all that there is of its kind.
+    rules = claims.rules.model_copy(update={"time_repetitions": 1})
+    of_one = claims.model_copy(update={"rules": rules})
     others: dict[str, dict[str, None]] = {}
     first: Verdict = judged.verdict
     for number, varies in sorted(results.members(experiments).items()):
-        verdict = _judge_parts(claim, claims, results.of_member(number)).verdict
+        verdict = _judge_parts(claim, of_one, results.of_member(number)).verdict
         if not varies:
             first = verdict
         elif verdict != first:
