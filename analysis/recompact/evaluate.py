@@ -20,7 +20,7 @@ from recompact.figures.declarations import EngineStyle, Figure, load_figures
 from recompact.figures.rendering import draw, save
 from recompact.pipeline import CLAIMS, FIGURES, RAW, declarations, select, write_finished_plan
 from recompact.plan import EMULATED, Host
-from recompact.publish import note_costs, write_costs, write_medians, write_verdicts
+from recompact.publish import note_costs, write_costs, write_errors, write_medians, write_verdicts
 from recompact.publish import publish as publish_tables
 from recompact.results import MissingCell, Results
 
@@ -129,6 +129,9 @@ def note_published() -> None:
         data = ROOT / RENDERED / f"{figure.id}.csv"
         if figure.table_in and data.exists():
             write_medians(ROOT / figure.table_in, figure.id, pd.read_csv(data), labels)
+    beside_real_time = ROOT / RENDERED / "RC-TIME.csv"
+    if beside_real_time.exists():
+        write_errors(ROOT / "workloads/simulator/README.md", pd.read_csv(beside_real_time))
     papers = {claim.id: claim.paper for claim in load_claims(ROOT / CLAIMS).claims}
     write_verdicts(ROOT / "README.md", ROOT / PUBLISHED, papers)
     verify_module.write_manifest(ROOT / PUBLISHED)

@@ -17,6 +17,8 @@ import pandas as pd
 
 from recompact import tables
 from recompact.claims.judgement import Verdict
+from recompact.real_time import distance
+from recompact.statistics import percent
 
 POINT = ["experiment", "engine", "repetition", "point", "profiled"]
 # Row order and keys of the tables that hold one run per row or more.
@@ -268,6 +270,30 @@ def write_medians(document: Path, name: str, data: pd.DataFrame, labels: Mapping
         told = ["" if value is None else f"{value:.3g}" for value in found]
         lines.append(f"| {labels[engine]} | {' | '.join(told)} |")
     write_block(document, name, lines)
+
+
+def write_errors(document: Path, data: pd.DataFrame) -> None:
+    """Write how far simulated metrics are from real time into its block of a document.
+
+    Parameters
+    ----------
+    document : Path
+        The document.
+    data : DataFrame
+        What is behind figure RC-TIME (`recompact.figures.data.DATA_COLUMNS`): ratios, of which
+        each has its metric as panel and its device as series.
+    """
+    ratios = data[data.source == "run"]
+    off = ratios.assign(value=distance(ratios.value))
+    together = pd.concat([off.assign(series="all"), off])
+    found = together.groupby(["panel", "series"]).value.quantile([0.5, 0.9]).unstack()
+    devices = list(dict.fromkeys(together.series))
+    lines = [f"| metric | {' | '.join(devices)} |", f"|{' --- |' * (len(devices) + 1)}"]
+    for metric in dict.fromkeys(ratios.panel):
+        pairs = [found.loc[(metric, device)] for device in devices]
+        told = [f"{percent(median)} / {percent(most)}" for median, most in pairs]
+        lines.append(f"| `{metric}` | {' | '.join(told)} |")
+    write_block(document, "errors", lines)
 
 
 def _block(document: Path, name: str, text: str) -> re.Match[str]:

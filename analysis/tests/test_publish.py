@@ -167,6 +167,29 @@ def test_costs_are_written_into_the_readme(measured: Path, tmp_path: Path) -> No
     assert held == 3_000_000
 
 
+def test_errors_of_simulated_time_are_written_by_metric_and_device(tmp_path: Path) -> None:
+    data = pd.DataFrame(
+        [
+            ("run", "throughput_ops_s", "memory", 1.1),
+            ("run", "throughput_ops_s", "memory", 1 / 1.3),
+            ("run", "throughput_ops_s", "ssd", 1.5),
+            ("run", "stall_us", "memory", 1.0),
+            ("run", "stall_us", "ssd", 0.5),
+            ("median", "stall_us", "ssd", 9.0),
+        ],
+        columns=["source", "panel", "series", "value"],
+    )
+    document = tmp_path / "README.md"
+    document.write_text("<!-- errors: by us -->\n<!-- errors: end -->\n")
+    publish.write_errors(document, data)
+    assert publish.read_block(document, "errors") == [
+        "| metric | all | memory | ssd |",
+        "| --- | --- | --- | --- |",
+        "| `throughput_ops_s` | 30 % / 46 % | 20 % / 28 % | 50 % / 50 % |",
+        "| `stall_us` | 50 % / 90 % | 0 % / 0 % | x2 / x2 |",
+    ]
+
+
 def test_what_is_published_in_this_repository_can_be_read():
     results = Results.load(ROOT / "results/published")
     assert results.campaigns

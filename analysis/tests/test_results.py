@@ -266,6 +266,27 @@ def test_the_stamp_of_simulated_runs_tells_their_error(ensembles):
     assert errors[1] in style.stamp_lines(ensembles.stamp(["pcp_threads_ssd"]))[0]
 
 
+def test_amplifications_are_held_against_real_time_by_whole_runs(ensembles):
+    ratios = real_time.simulated_over_real(ensembles, "time_ssd", "write_amplification")
+    assert set(ratios.phase) == {real_time.WHOLE_RUN}
+    (cell,) = ratios.head(1).to_dict("records")
+    written = {}
+    for name in ("time_ssd", "time_ssd_here"):
+        campaign = ensembles.campaign(name)
+        of = campaign.of(name)
+        alike = of[(of.engine == cell["engine"]) & (of.point == cell["point"])]
+        values = campaign.runs.pivot_table(index=["run", "phase"], columns="metric", values="value")
+        values = values.reset_index()[lambda told: ~told.phase.str.contains("[.+]")]
+        values = values[values.run.isin(alike.run)]
+        values["bytes"] = values.write_amplification * values.user_bytes_written
+        totals = values.groupby("run")[["bytes", "user_bytes_written", "duration_s"]].sum()
+        written[name] = totals.bytes / totals.user_bytes_written, totals.duration_s
+    quickest = written["time_ssd"][0][written["time_ssd"][1].idxmin()]
+    assert cell["value"] == pytest.approx(written["time_ssd_here"][0].median() / quickest)
+    (told,) = real_time.errors(ensembles, ["write_amplification"])
+    assert told.endswith("of real time in nine of ten runs")
+
+
 def test_without_runs_in_both_times_no_error_is_told(smoke):
     assert real_time.errors(smoke, ["throughput_ops_s"]) == ()
 
