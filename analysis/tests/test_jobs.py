@@ -14,7 +14,7 @@ from recompact.plan import make
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     declarations = Declarations(checkout.calibrated(tmp_path))
-    plan = make(declarations, "smoke", ["pcp_calibration_ssd", "ldc_read_only"])
+    plan = make(declarations, "smoke", ["pcp_steps_ssd", "ldc_read_only"])
     jobs.write(tmp_path, [*plan.traces.values(), *plan.runs.values()])
     for run in plan.runs.values():
         assert jobs.read_run(tmp_path, run.id) == run

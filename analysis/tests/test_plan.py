@@ -472,8 +472,8 @@ def _runs(plan: Plan, experiment: str, **point: object) -> list[Run]:
 
 
 def test_where_sizes_are_kept_a_scale_divides_operations_only(smoke: Plan) -> None:
-    (run,) = _runs(smoke, "pcp_calibration_ssd")
-    (entry,) = [p for p in smoke.points if p["experiment"] == "pcp_calibration_ssd"]
+    (run,) = _runs(smoke, "pcp_steps_ssd")
+    (entry,) = [p for p in smoke.points if p["experiment"] == "pcp_steps_ssd"]
     assert run.spec["engine"]["options"]["write_buffer_size"] == 4194304
     assert run.spec["engine"]["options"]["max_file_size"] == 2097152
     assert run.spec["scale_factor"] == 1  # a sync takes what it takes
@@ -499,10 +499,10 @@ def test_a_multiple_of_a_swept_value_is_a_whole_number(smoke: Plan) -> None:
 
 
 def test_experiments_of_pcp_share_the_runs_of_their_common_point(smoke: Plan) -> None:
-    (calibration,) = _runs(smoke, "pcp_calibration_ssd")
-    assert calibration in _runs(smoke, "pcp_subtasks_ssd", subtask_kib=512)
-    assert calibration in _runs(smoke, "pcp_entries_ssd", entries=50)
-    assert calibration in _runs(smoke, "pcp_threads_ssd", threads=1)
+    (run,) = _runs(smoke, "pcp_steps_ssd")
+    assert run in _runs(smoke, "pcp_subtasks_ssd", subtask_kib=512)
+    assert run in _runs(smoke, "pcp_entries_ssd", entries=50)
+    assert run in _runs(smoke, "pcp_threads_ssd", threads=1)
 
 
 def test_shingled_disks_differ_in_who_manages_them() -> None:
@@ -579,10 +579,10 @@ def test_only_runs_that_need_them_have_direct_io_and_processors(smoke: Plan) -> 
 
 
 def test_the_members_of_an_ensemble_differ_in_one_thing_each(declarations: Declarations) -> None:
-    plan = make(declarations, "small", ["pcp_calibration_ssd"])
+    plan = make(declarations, "small", ["pcp_steps_ssd"])
     told = [(point["repetition"], point["varies"]) for point in plan.points]
     assert told == [(1, ""), (2, "seed"), (3, "costs"), (4, "costs"), (5, "ties")]
-    first, seed, costs, others, ties = _runs(plan, "pcp_calibration_ssd")
+    first, seed, costs, others, ties = _runs(plan, "pcp_steps_ssd")
     assert seed.trace_ids != first.trace_ids
     assert seed.spec["host"] == first.spec["host"]
     for run in (costs, others, ties):
@@ -602,7 +602,7 @@ def test_real_time_is_held_against_costs_as_they_are_fitted(declarations: Declar
 
 
 def test_on_a_real_disk_time_is_real_and_repeated() -> None:
-    plan = make(Declarations(ROOT), "small", ["pcp_calibration_ssd"], host=Host(disk="ssd"))
+    plan = make(Declarations(ROOT), "small", ["pcp_steps_ssd"], host=Host(disk="ssd"))
     assert [(point["repetition"], point["varies"]) for point in plan.points] == [
         (number, "") for number in range(1, 6)
     ]
