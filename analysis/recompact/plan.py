@@ -48,7 +48,7 @@ from recompact.hosts import (
 from recompact.jobs import NATIVE, Run, Trace
 
 REAL_DISK = "path"  # the device of a run on a real disk
-SEED = 20190408  # any number; every trace and value derives from it
+SEED = 20190408  # any number; every trace derives from it
 SHORTEST_TIMELINE_INTERVAL_MS = 10
 # Class and distribution in the trace writer; what is not here is YCSB's own.
 OWN_DISTRIBUTIONS = {
@@ -425,7 +425,7 @@ class _Planner:
                 "options": self._options(experiment, engine, point, divisor),
             },
             "scale_factor": 1 if experiment.upstream_defaults else divisor,
-            "seed": SEED,
+            "seed": member.seed - 1,  # of keys: which those are that records have
             "compressibility": experiment.compressibility,
             "key_order": experiment.key_order,
             "value_checks": True,

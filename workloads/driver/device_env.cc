@@ -20,9 +20,6 @@ std::atomic<uint64_t> next_file_id{1};
 
 // Files lie far apart, so that no two are contiguous on the device.
 constexpr int kFileAddressBits = 40;
-// On a RAID-0 files begin on different members.
-constexpr uint64_t kFirstChunks = 1024;
-
 }  // namespace
 
 struct DeviceEnv::BackgroundCall {
@@ -119,8 +116,14 @@ std::shared_ptr<const DeviceEnv::File> DeviceEnv::FileFor(
 DeviceEnv::File DeviceEnv::NewFile(const std::string& name) const {
   File file = {};
   file.id = next_file_id.fetch_add(1);
-  file.address = (file.id << kFileAddressBits) +
-                 file.id % kFirstChunks * parameters_.chunk_bytes;
+  file.address = file.id << kFileAddressBits;
+  if (parameters_.kind == DeviceKind::kRaid0) {
+    // Files begin on different members, in turn.
+    const uint64_t n = parameters_.members;
+    const uint64_t chunk = file.address / parameters_.chunk_bytes;
+    const uint64_t ahead = (file.id + n - chunk % n) % n;
+    file.address = (chunk + ahead) * parameters_.chunk_bytes;
+  }
   file.direct = direct_io_ && IsTableFile(name);
   if (file.direct) {
     file.unit = kDirectUnitBytes;

@@ -28,6 +28,26 @@ TEST_F(DeviceEnvTest, RandomReadsPayPositioningSequentialOnesAShare) {
   EXPECT_EQ(env_->Counters().read_bytes, 20000u);
 }
 
+TEST_F(DeviceEnvTest, FilesBeginOnDifferentMembers) {
+  DeviceParameters raid0 = SimpleHdd();
+  raid0.kind = DeviceKind::kRaid0;
+  raid0.chunk_bytes = 524288;
+  raid0.member = std::make_shared<DeviceParameters>(SimpleHdd());
+  for (raid0.members = 1; raid0.members <= 10; raid0.members++) {
+    NewEnv(raid0);
+    std::vector<std::unique_ptr<leveldb::RandomAccessFile>> files;
+    for (int i = 0; i < raid0.members; i++) {
+      files.push_back(Open(std::to_string(i), 100000));
+      Read(files.back().get(), 0, 4000);
+    }
+    // No head had to leave its file for another.
+    for (const auto& file : files) {
+      EXPECT_EQ(Took([&] { Read(file.get(), 4000, 4000); }), 40000)
+          << raid0.members << " members";
+    }
+  }
+}
+
 TEST_F(DeviceEnvTest, ReadsOfBackgroundThreadsAreStreams) {
   NewEnv(SimpleHdd());
   struct Call {

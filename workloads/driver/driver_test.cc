@@ -432,7 +432,7 @@ TEST_F(DriverTest, FindsAPlantedWrongValue) {
     ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), kept, &opened).ok());
     const std::unique_ptr<leveldb::DB> db(opened);
     char key[kKeyBytes];
-    EncodeKey(77, KeyOrder::kHashed, key);
+    EncodeKey(77, {KeyOrder::kHashed, spec_["seed"]}, key);
     const leveldb::Slice slice(key, kKeyBytes);
     std::string value;
     ASSERT_TRUE(db->Get(leveldb::ReadOptions(), slice, &value).ok());

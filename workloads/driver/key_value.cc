@@ -68,25 +68,26 @@ int HexValue(char c) {
 
 }  // namespace
 
-void EncodeKey(uint64_t key_number, KeyOrder order, char* key) {
-  if (order == KeyOrder::kHashed) {
-    WriteDigits<16>(MixBits(key_number), key);
+void EncodeKey(uint64_t key_number, KeySpace space, char* key) {
+  if (space.order == KeyOrder::kHashed) {
+    WriteDigits<16>(MixBits(key_number ^ MixBits(space.seed)), key);
   } else {
     WriteDigits<10>(key_number, key);
   }
 }
 
-bool DecodeKey(const char* key, size_t size, KeyOrder order,
+bool DecodeKey(const char* key, size_t size, KeySpace space,
                uint64_t* key_number) {
   if (size != kKeyBytes) return false;
-  const int radix = (order == KeyOrder::kHashed) ? 16 : 10;
+  const bool hashed = space.order == KeyOrder::kHashed;
+  const int radix = hashed ? 16 : 10;
   uint64_t number = 0;
   for (size_t i = 0; i < kKeyBytes; i++) {
     const int digit = HexValue(key[i]);
     if (digit < 0 || digit >= radix) return false;
     number = number * radix + digit;
   }
-  *key_number = (order == KeyOrder::kHashed) ? UnmixBits(number) : number;
+  *key_number = hashed ? UnmixBits(number) ^ MixBits(space.seed) : number;
   return true;
 }
 

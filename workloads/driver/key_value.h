@@ -16,16 +16,22 @@ enum class KeyOrder {
   kOrdered,  // Key order is key-number order
 };
 
+// Which keys the key numbers stand for.
+struct KeySpace {
+  KeyOrder order = KeyOrder::kHashed;
+  uint64_t seed = 0;  // Of hashed keys; with another one they are others
+};
+
 // A bijective mix of 64 bits (the finaliser of splitmix64).
 uint64_t MixBits(uint64_t x);
 
 // Writes the key of "key_number" to key[0, kKeyBytes): 16 hexadecimal digits of
-// MixBits(key_number), or 16 decimal digits of key_number.
-// REQUIRES: key_number < 10^16 if "order" is kOrdered
-void EncodeKey(uint64_t key_number, KeyOrder order, char* key);
+// MixBits(key_number ^ MixBits(seed)), or 16 decimal digits of key_number.
+// REQUIRES: key_number < 10^16 if the order is kOrdered
+void EncodeKey(uint64_t key_number, KeySpace space, char* key);
 
 // The inverse; false if key[0, size) is not such a key.
-bool DecodeKey(const char* key, size_t size, KeyOrder order,
+bool DecodeKey(const char* key, size_t size, KeySpace space,
                uint64_t* key_number);
 
 // Makes and checks self-verifying values.  A value is a pure function of

@@ -11,9 +11,9 @@
 namespace recompact {
 namespace {
 
-std::string Key(uint64_t key_number, KeyOrder order) {
+std::string Key(uint64_t key_number, KeySpace space) {
   std::string key(kKeyBytes, '\0');
-  EncodeKey(key_number, order, key.data());
+  EncodeKey(key_number, space, key.data());
   return key;
 }
 
@@ -30,45 +30,55 @@ bool Matches(const ValueGenerator& values, uint64_t key_number,
 }
 
 TEST(KeyTest, OrderedKeysAreDecimal) {
-  EXPECT_EQ(Key(0, KeyOrder::kOrdered), "0000000000000000");
-  EXPECT_EQ(Key(1234567, KeyOrder::kOrdered), "0000000001234567");
-  EXPECT_LT(Key(99, KeyOrder::kOrdered), Key(100, KeyOrder::kOrdered));
+  EXPECT_EQ(Key(0, {KeyOrder::kOrdered}), "0000000000000000");
+  EXPECT_EQ(Key(1234567, {KeyOrder::kOrdered}), "0000000001234567");
+  EXPECT_LT(Key(99, {KeyOrder::kOrdered}), Key(100, {KeyOrder::kOrdered}));
 }
 
 TEST(KeyTest, HashedKeysAreTheHexadecimalMix) {
   // The finaliser's published value for 1.
   EXPECT_EQ(MixBits(1), 0x5692161d100b05e5u);
-  EXPECT_EQ(Key(1, KeyOrder::kHashed), "5692161d100b05e5");
+  EXPECT_EQ(Key(1, {}), "5692161d100b05e5");
 }
 
 TEST(KeyTest, KeysTellTheirNumber) {
-  for (const KeyOrder order : {KeyOrder::kHashed, KeyOrder::kOrdered}) {
+  for (const KeySpace space : {KeySpace{}, KeySpace{KeyOrder::kHashed, 7},
+                               KeySpace{KeyOrder::kOrdered, 7}}) {
     for (uint64_t n = 0; n < 9999999999999999u; n = n * 3 + 1) {
       uint64_t decoded = 0;
-      const std::string key = Key(n, order);
-      ASSERT_TRUE(DecodeKey(key.data(), key.size(), order, &decoded));
+      const std::string key = Key(n, space);
+      ASSERT_TRUE(DecodeKey(key.data(), key.size(), space, &decoded));
       ASSERT_EQ(decoded, n);
     }
   }
+}
+
+TEST(KeyTest, AnotherSeedHasOtherKeys) {
+  std::set<std::string> keys;
+  for (uint64_t seed = 0; seed < 3; seed++) {
+    for (uint64_t n = 0; n < 1000; n++) {
+      keys.insert(Key(n, {KeyOrder::kHashed, seed}));
+    }
+  }
+  EXPECT_EQ(keys.size(), 3000u);
+  EXPECT_EQ(Key(5, {KeyOrder::kOrdered, 1}), Key(5, {KeyOrder::kOrdered, 2}));
 }
 
 TEST(KeyTest, OtherTextsAreNoKeys) {
   uint64_t decoded;
   for (const std::string text :
        {"", "000000000000001", "00000000000000000", "000000000000000G"}) {
-    EXPECT_FALSE(
-        DecodeKey(text.data(), text.size(), KeyOrder::kHashed, &decoded))
-        << text;
+    EXPECT_FALSE(DecodeKey(text.data(), text.size(), {}, &decoded)) << text;
   }
   const std::string hexadecimal = "000000000000000a";
   EXPECT_FALSE(DecodeKey(hexadecimal.data(), hexadecimal.size(),
-                         KeyOrder::kOrdered, &decoded));
+                         {KeyOrder::kOrdered}, &decoded));
 }
 
 TEST(KeyTest, HashedKeysAreSpreadEvenly) {
   int first_digits[16] = {};
   for (uint64_t n = 0; n < 16000; n++) {
-    const std::string digit = Key(n, KeyOrder::kHashed).substr(0, 1);
+    const std::string digit = Key(n, {}).substr(0, 1);
     first_digits[std::stoi(digit, nullptr, 16)]++;
   }
   for (const int count : first_digits) {
@@ -131,7 +141,7 @@ double SnappyRatio(double compressibility) {
   for (uint64_t n = 0; n < 400; n += 4) {
     std::string block, compressed;
     for (uint64_t key = n; key < n + 4; key++) {
-      block += Key(key, KeyOrder::kHashed) + Value(values, key, 1, 1000);
+      block += Key(key, {}) + Value(values, key, 1, 1000);
     }
     snappy::Compress(block.data(), block.size(), &compressed);
     bytes += block.size();

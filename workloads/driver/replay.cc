@@ -140,7 +140,7 @@ void Replay::Client::Run() {
     }
     if (!Owns(record->key_number)) continue;
     if (Over()) break;
-    EncodeKey(record->key_number, replay_->order_, key_);
+    EncodeKey(record->key_number, replay_->keys_, key_);
     const Status status = Perform(*record);
     if (!status.ok()) {
       replay_->Fail(status);
@@ -260,7 +260,7 @@ Status Replay::Client::Read(const TraceRecord& record) {
                                   " updates ago, before there were so many",
                               "load or update more keys first");
     }
-    EncodeKey(key_number, replay_->order_, key_);
+    EncodeKey(key_number, replay_->keys_, key_);
   }
   const KeyState before = replay_->versions_->State(key_number);
   bool found = false;
@@ -337,7 +337,7 @@ Status Replay::Client::CheckScan(const TraceRecord& record,
   for (size_t i = 0; i < scanned_.size(); i++) {
     const std::string_view key = scanned_.key(i);
     uint64_t key_number = 0;
-    if (!DecodeKey(key.data(), key.size(), replay_->order_, &key_number) ||
+    if (!DecodeKey(key.data(), key.size(), replay_->keys_, &key_number) ||
         key_number >= replay_->versions_->key_count()) {
       return WrongValue(key_number, "a scan found a key that nobody wrote");
     }
@@ -386,12 +386,12 @@ std::string Replay::Client::Place() const {
          std::to_string(range_.first + position_);
 }
 
-Replay::Replay(Store* store, const ValueGenerator* values, KeyOrder order,
+Replay::Replay(Store* store, const ValueGenerator* values, KeySpace keys,
                bool value_checks, KeyVersions* versions, Progress* progress,
                Clock* clock)
     : store_(store),
       values_(values),
-      order_(order),
+      keys_(keys),
       value_checks_(value_checks),
       versions_(versions),
       progress_(progress),

@@ -43,7 +43,7 @@ class Replay {
   };
 
   // All must outlive the replay.
-  Replay(Store* store, const ValueGenerator* values, KeyOrder order,
+  Replay(Store* store, const ValueGenerator* values, KeySpace keys,
          bool value_checks, KeyVersions* versions, Progress* progress,
          Clock* clock);
 
@@ -66,7 +66,7 @@ class Replay {
 
   Store* const store_;
   const ValueGenerator* const values_;
-  const KeyOrder order_;
+  const KeySpace keys_;
   const bool value_checks_;
   KeyVersions* const versions_;
   Progress* const progress_;

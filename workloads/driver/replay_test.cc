@@ -91,7 +91,7 @@ class ObservedClock : public Clock {
 
 std::string Key(uint64_t key_number) {
   std::string key(kKeyBytes, '\0');
-  EncodeKey(key_number, KeyOrder::kOrdered, key.data());
+  EncodeKey(key_number, {KeyOrder::kOrdered}, key.data());
   return key;
 }
 
@@ -131,7 +131,7 @@ class ReplayTest : public ::testing::Test {
             rate,   threads, latencies_us->data()};
   }
   Status Replayed(const std::vector<Replay::Range>& ranges, double duration_s) {
-    Replay replay(&store_, &values_, KeyOrder::kOrdered, value_checks_,
+    Replay replay(&store_, &values_, {KeyOrder::kOrdered}, value_checks_,
                   &versions_, &progress_, &clock_);
     return replay.Run(ranges, duration_s);
   }

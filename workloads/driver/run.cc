@@ -397,7 +397,7 @@ Status Run::ReplayPhase(const Phase& phase, PhaseResult* result) {
                         stream.rate_ops_s, stream.threads,
                         latencies_us[i].data()});
   }
-  Replay replay(store_.get(), &values_, spec_.key_order, spec_.value_checks,
+  Replay replay(store_.get(), &values_, spec_.keys, spec_.value_checks,
                 versions_.get(), progress_.get(), Clock::Monotonic());
   // With streams beside there is no warm-up.
   Replay::Range warmup = replayed.front();

@@ -422,15 +422,16 @@ Status ReadRecentKeys(const Json& value, const std::string& where,
   return object.Finish();
 }
 
-void ReadValues(JsonObject* object, RunSpec* spec) {
+void ReadRecords(JsonObject* object, RunSpec* spec) {
   std::string order;
+  object->Take("seed", &spec->keys.seed);
   object->TakePositive("compressibility", &spec->compressibility);
   if (spec->compressibility > 1) {
     object->Fail("compressibility", "must be at most 1");
   }
   object->Take("key_order", &order);
   if (order == "ordered") {
-    spec->key_order = KeyOrder::kOrdered;
+    spec->keys.order = KeyOrder::kOrdered;
   } else if (order != "hashed") {
     object->Fail("key_order", "must be hashed or ordered");
   }
@@ -469,8 +470,7 @@ Status ReadDocument(RunSpec* spec) {
     }
   }
   object.TakePositive("scale_factor", &spec->scale_factor);
-  object.Take("seed", &spec->seed);
-  ReadValues(&object, spec);
+  ReadRecords(&object, spec);
   object.Take("timeline_interval_ms", 1, &spec->timeline_interval_ms);
   const Json* const start_from = object.Take("start_from");
   if (start_from != nullptr && !start_from->is_null()) {

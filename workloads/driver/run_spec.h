@@ -61,9 +61,8 @@ struct RunSpec {
   bool direct_io = false;  // Tables go past the host, see DeviceEnv
   DeviceParameters device;
   double scale_factor = 1;
-  uint64_t seed = 0;
+  KeySpace keys;
   double compressibility = 0.5;
-  KeyOrder key_order = KeyOrder::kHashed;
   bool value_checks = true;
   int timeline_interval_ms = 100;
   std::optional<StartFrom> start_from;

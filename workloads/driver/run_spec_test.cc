@@ -171,7 +171,8 @@ TEST_F(RunSpecTest, ReadsAllOfIt) {
   EXPECT_EQ(spec_.device.member->kind, DeviceKind::kHdd);
   EXPECT_EQ(spec_.device.member->write_bandwidth_mb_s, 163.5);
   EXPECT_EQ(spec_.scale_factor, 64);
-  EXPECT_EQ(spec_.key_order, KeyOrder::kOrdered);
+  EXPECT_EQ(spec_.keys.order, KeyOrder::kOrdered);
+  EXPECT_EQ(spec_.keys.seed, 42u);
   EXPECT_EQ(spec_.start_from->database, "/kept");
   EXPECT_EQ(spec_.start_from->traces.size(), 2u);
   ASSERT_EQ(spec_.phases.size(), 7u);

@@ -48,7 +48,7 @@ class StoreLevelDbTest : public ::testing::Test {
 
   static std::string Key(uint64_t key_number) {
     std::string key(kKeyBytes, '\0');
-    EncodeKey(key_number, KeyOrder::kHashed, key.data());
+    EncodeKey(key_number, KeySpace(), key.data());
     return key;
   }
 
