@@ -30,7 +30,13 @@ BUILT = [
     *(f"build/engines/{engine}/driver/recompact_driver" for engine in ENGINES),
     "workloads/ycsb/target/recompact-ycsb.jsa",
 ]
-SHARED = ("build/engines", "build/trees", "build/upstream", "workloads/ycsb/target")
+SHARED = (
+    "build/builders",
+    "build/engines",
+    "build/trees",
+    "build/upstream",
+    "workloads/ycsb/target",
+)
 TABLES = ("experiments.csv", "runs.csv", "noise.csv", "claims.csv")
 RUNS = 10  # 2 copies x 3 repetitions of noise, 2 engines x 2 repetitions of parity
 
@@ -124,6 +130,7 @@ def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_tables(
 
     status, output = _smoke(copy, data)
     assert status == 0, output
+    assert "build_engine" not in output  # they are shared
     records = _records(copy)
     assert len(records) == RUNS
     assert {name: records[name] for name in finished} == finished
