@@ -542,7 +542,7 @@ class Campaign:
         four = ("leveldb", "scp", "pcp", "pcp_adaptive")
         devices = {"ssd": "sata_ssd", "hdd": "hdd_7200"}
         for name, engines, keys in (
-            ("calibration", ("scp",), {}),
+            ("steps", ("scp",), {}),
             ("values", ("scp",), {"value_bytes": [64, 256, 1024]}),
             ("subtasks", ("scp",), {"subtask_kib": [64, 512, 4096]}),
             ("entries", four, {"entries": [20, 50, 80]}),
