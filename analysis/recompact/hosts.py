@@ -236,6 +236,11 @@ class Member:
         own = {"seed": self.seed != 1, "costs": self.costs != 0, "ties": self.ties != "lower"}
         return " ".join(name for name, differs in own.items() if differs)
 
+    @property
+    def alike(self) -> Member:
+        """The first member of this seed, whose database all members of the seed start from."""
+        return Member(self.seed, seed=self.seed)
+
 
 FIRST = Member(1)
 

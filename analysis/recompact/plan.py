@@ -408,14 +408,10 @@ class _Planner:
         for combination in itertools.product(*values):
             yield dict(zip(experiment.sweep, combination, strict=True))
 
-    def _run(
-        self,
-        experiment: Experiment,
-        engine: str,
-        point: Point,
-        member: Member,
-        profile: bool = False,
-    ) -> Run:
+    def _base(
+        self, experiment: Experiment, engine: str, point: Point, member: Member
+    ) -> dict[str, Any]:
+        """Specify what a run has in common with the one that prepares its database."""
         divisor = self._divisor(experiment, point)
         built = self.declarations.engine_of(engine)
         base: dict[str, Any] = {
@@ -450,7 +446,19 @@ class _Planner:
             base |= processors
         if self.host.runtime != NATIVE:
             base["runtime"] = self.host.runtime
-        prepared = self._prepared(experiment, base, point, member)
+        return base
+
+    def _run(
+        self,
+        experiment: Experiment,
+        engine: str,
+        point: Point,
+        member: Member,
+        profile: bool = False,
+    ) -> Run:
+        base = self._base(experiment, engine, point, member)
+        alike = self._base(experiment, engine, point, member.alike)
+        prepared = self._prepared(experiment, alike, point, member)
         if experiment.run_options:
             options = base["engine"]["options"] | _resolved(experiment.run_options, point)
             base["engine"] = base["engine"] | {"options": options}

@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from recompact import tables
@@ -286,7 +287,7 @@ def write_errors(document: Path, data: pd.DataFrame) -> None:
     ratios = data[data.source == "run"]
     off = ratios.assign(value=distance(ratios.value))
     together = pd.concat([off.assign(series="all"), off])
-    found = together.groupby(["panel", "series"]).value.quantile([0.5, 0.9]).unstack()
+    found = together.groupby(["panel", "series"]).value.quantile(np.array([0.5, 0.9])).unstack()
     devices = list(dict.fromkeys(together.series))
     lines = [f"| metric | {' | '.join(devices)} |", f"|{' --- |' * (len(devices) + 1)}"]
     for metric in dict.fromkeys(ratios.panel):

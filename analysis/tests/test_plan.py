@@ -1,5 +1,6 @@
 """The plan: what runs, in which order, under which name."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -593,6 +594,18 @@ def test_the_members_of_an_ensemble_differ_in_one_thing_each(declarations: Decla
     for work, cost in as_fitted.items():
         assert up[work] * down[work] == pytest.approx(cost**2)
     assert up != as_fitted
+
+
+def test_members_start_from_the_database_of_their_seed(declarations: Declarations) -> None:
+    plan = make(declarations, "small", ["dlsm_scales"])
+    runs = _runs(plan, "dlsm_scales")
+    bases = {run.start_from for run in runs}
+    by_seed = {plan.runs[base].spec["repetition"] for base in bases if base is not None}
+    assert None not in bases and by_seed == {1, 2}
+    for base in bases:
+        assert plan.runs[base].spec["host"]["ties"] == "lower"
+        costs = {json.dumps(run.spec["host"]["costs_ns"]) for run in runs if run.start_from == base}
+        assert len(costs) == (3 if plan.runs[base].spec["repetition"] == 1 else 1)
 
 
 def test_real_time_is_held_against_costs_as_they_are_fitted(declarations: Declarations) -> None:
