@@ -536,10 +536,10 @@ def test_dlsm_runs_turn_level_1_over_as_often_at_any_scale() -> None:
         written = plan.traces[Path(writer["trace"]).stem].workload
         assert writer["pace"]["rate_ops_s"] == 1000
         assert phase["duration_s"] * 1000 == written["operations"] == 1_500_000 / factor
-        # Its trees are prepared once for all workloads, and once for each engine.
+        # Its trees are prepared once for all workloads, once for each engine and seed.
         starts = {(p["engine"], plan.runs[p["run"]].start_from) for p in plan.points}
-        repetitions = {p["repetition"] for p in plan.points}
-        assert len(starts) == len({p["engine"] for p in hot}) * len(repetitions)
+        seeds = {run.spec["seed"] for run in plan.runs.values()}
+        assert len(starts) == len({p["engine"] for p in hot}) * len(seeds)
 
 
 @pytest.mark.parametrize("scale", ["smoke", "small", "full", "paper"])
