@@ -189,6 +189,9 @@ def write_plan(selection: Selection) -> str:
 def write_finished_plan(scale: str, host: Host = EMULATED) -> str:
     """Write the part of a scale's plan whose runs are finished.
 
+    Of an ensemble those members are left out of which an experiment lacks a run: what was simulated
+    answers in place of what was measured, and would answer for a part only.
+
     Raises
     ------
     MeasureError
@@ -196,7 +199,7 @@ def write_finished_plan(scale: str, host: Host = EMULATED) -> str:
     """
     plan = select(scale, "all", host).plan
     finished = {name for name, run in plan.runs.items() if check_existing(ROOT / RAW / name, run)}
-    points = [point for point in plan.points if point["run"] in finished]
+    points = plan.finished_points(finished)
     if not points:
         raise MeasureError(f"no run of scale {scale} is finished; start ./repro {scale}")
     return _write(f"build/plans/{scale}.finished.json", replace(plan, points=points).as_json())

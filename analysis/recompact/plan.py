@@ -12,7 +12,7 @@ import itertools
 import json
 import os
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -164,6 +164,20 @@ class Plan:
                 f"pipeline was at work; start it again"
             )
         return self.runs[name]
+
+    def finished_points(self, finished: Collection[str]) -> list[dict[str, Any]]:
+        """Give the points whose runs are finished, of an ensemble those of whole members."""
+        unfinished = {
+            (point["experiment"], point["repetition"])
+            for point in self.points
+            if point["run"] not in finished and self.runs[point["run"]].simulated
+        }
+        return [
+            point
+            for point in self.points
+            if point["run"] in finished
+            and (point["experiment"], point["repetition"]) not in unfinished
+        ]
 
     @property
     def engines(self) -> list[str]:
