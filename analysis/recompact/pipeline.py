@@ -189,8 +189,8 @@ def write_plan(selection: Selection) -> str:
 def write_finished_plan(scale: str, host: Host = EMULATED) -> str:
     """Write the part of a scale's plan whose runs are finished.
 
-    Of an ensemble those members are left out of which an experiment lacks a run: what was simulated
-    answers in place of what was measured, and would answer for a part only.
+    An experiment on a simulated host is left out until all of its runs are finished: what was
+    simulated answers in place of what was measured, and would answer for a part only.
 
     Raises
     ------

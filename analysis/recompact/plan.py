@@ -166,17 +166,16 @@ class Plan:
         return self.runs[name]
 
     def finished_points(self, finished: Collection[str]) -> list[dict[str, Any]]:
-        """Give the points whose runs are finished, of an ensemble those of whole members."""
+        """Give the points of finished runs, on simulated hosts of whole experiments."""
         unfinished = {
-            (point["experiment"], point["repetition"])
+            point["experiment"]
             for point in self.points
             if point["run"] not in finished and self.runs[point["run"]].simulated
         }
         return [
             point
             for point in self.points
-            if point["run"] in finished
-            and (point["experiment"], point["repetition"]) not in unfinished
+            if point["run"] in finished and point["experiment"] not in unfinished
         ]
 
     @property
