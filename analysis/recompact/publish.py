@@ -36,7 +36,12 @@ BY_RUN = {
 
 
 def host_folder(host: str) -> str:
-    """Name a host's folder by what it is, not by its name."""
+    """Name a host's folder by what it is, not by its name.
+
+    A simulated host has one, whatever number of its processors an experiment sweeps over.
+    """
+    if host.startswith(tables.SIMULATED):
+        host = host.split(",")[0]
     return re.sub(r"[^a-z0-9]+", "-", host.lower()).strip("-")
 
 
@@ -73,8 +78,8 @@ def publish(
     made = tables.read_table(measured / "specifications.csv", tables.SPECIFICATION_COLUMNS)
     written = []
     drawn = {"timeline": with_timeline, "spans": with_spans}
-    for host, of_host in made.groupby("host"):
-        folder = published / host_folder(str(host)) / str(scale["scale"])
+    for host, of_host in made.groupby(made.host.map(host_folder)):
+        folder = published / str(host) / str(scale["scale"])
         _merge(measured, folder, set(of_host.run), scale, drawn)
         written.append(folder)
     return written

@@ -147,6 +147,8 @@ def test_hosts_are_named_by_what_they_are() -> None:
     assert publish.host_folder("2 x AMD EPYC, 24 GiB, Linux 6.1, tmpfs") == (
         "2-x-amd-epyc-24-gib-linux-6-1-tmpfs"
     )
+    for processors in (1, 12):
+        assert publish.host_folder(f"simulated pcp, {processors} processors") == "simulated-pcp"
 
 
 def test_costs_are_written_into_the_readme(measured: Path, tmp_path: Path) -> None:
@@ -240,7 +242,7 @@ def test_each_host_has_a_folder_of_its_own(tmp_path: Path) -> None:
     )
     results = Results.load(tmp_path / "published")
     assert results.campaign("pcp_threads_ssd").directory.parent.name == (
-        "simulated-pcp-12-processors"
+        "simulated-pcp"
     )
 
 
