@@ -241,9 +241,7 @@ def test_each_host_has_a_folder_of_its_own(tmp_path: Path) -> None:
         sorted(folder.parent.name.split("-")[0] for folder in folders) == ["2"] + ["simulated"] * 2
     )
     results = Results.load(tmp_path / "published")
-    assert results.campaign("pcp_threads_ssd").directory.parent.name == (
-        "simulated-pcp"
-    )
+    assert results.campaign("pcp_threads_ssd").directory.parent.name == ("simulated-pcp")
 
 
 def test_medians_of_a_figure_become_a_table_with_a_row_per_engine(tmp_path):
