@@ -237,7 +237,7 @@ class Member:
         return " ".join(name for name, differs in own.items() if differs)
 
     @property
-    def alike(self) -> Member:
+    def first_of_seed(self) -> Member:
         """The first member of this seed, whose database all members of the seed start from."""
         return Member(self.seed, seed=self.seed)
 

@@ -470,8 +470,8 @@ class _Planner:
         profile: bool = False,
     ) -> Run:
         base = self._base(experiment, engine, point, member)
-        alike = self._base(experiment, engine, point, member.alike)
-        prepared = self._prepared(experiment, alike, point, member)
+        first = self._base(experiment, engine, point, member.first_of_seed)
+        prepared = self._prepared(experiment, first, point, member)
         if experiment.run_options:
             options = base["engine"]["options"] | _resolved(experiment.run_options, point)
             base["engine"] = base["engine"] | {"options": options}

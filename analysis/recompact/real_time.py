@@ -33,8 +33,7 @@ def simulated_over_real(results: Results, experiment: str, metric: str) -> pd.Da
 
     Amplifications are those of whole runs. Of the repetitions in real time that which took least
     speaks: what others on the host take can only slow them, and costs are those of a quiet host.
-    Phases without the metric, or in which it
-    is zero, are left out.
+    Phases without the metric, or in which it is zero, are left out.
 
     Parameters
     ----------
