@@ -18,9 +18,18 @@ from recompact import verify as verify_module
 from recompact.claims import load_claims
 from recompact.figures.declarations import EngineStyle, Figure, load_figures
 from recompact.figures.rendering import draw, save
+from recompact.hosts import REAL
 from recompact.pipeline import CLAIMS, FIGURES, RAW, declarations, select, write_finished_plan
 from recompact.plan import EMULATED, Host
-from recompact.publish import note_costs, write_costs, write_errors, write_medians, write_verdicts
+from recompact.publish import (
+    drop,
+    host_folder,
+    note_costs,
+    write_costs,
+    write_errors,
+    write_medians,
+    write_verdicts,
+)
 from recompact.publish import publish as publish_tables
 from recompact.results import MissingCell, Results
 
@@ -119,6 +128,14 @@ def publish(scale: str, host: Host = EMULATED) -> None:
     for folder in publish_tables(finished, ROOT / PUBLISHED, timelines, spans):
         note_costs(ROOT / PUBLISHED, folder, held_by(scale, host))
         print(f"wrote {folder.relative_to(ROOT)}")
+    experiments = declarations().experiments.items()
+    drop(
+        ROOT / PUBLISHED,
+        {
+            name: "" if it.host == REAL else host_folder(tables_module.SIMULATED + it.host)
+            for name, it in experiments
+        },
+    )
     write_costs(ROOT / "README.md", ROOT / PUBLISHED)
 
 

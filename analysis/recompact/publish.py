@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -108,13 +109,85 @@ def _merge(
     for name, wanted in drawn.items():
         runs = experiments[experiments.experiment.isin(wanted)].run
         merged[name] = merged[name][merged[name].run.isin(runs)]
+    _write(folder, experiments, merged, _merged_scale(folder / "scale.json", scale))
+
+
+def _write(
+    folder: Path,
+    experiments: pd.DataFrame,
+    by_run: Mapping[str, pd.DataFrame],
+    scale: dict[str, object],
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     tables.write(experiments, folder / "experiments.csv")
-    for name, frame in merged.items():
+    for name, frame in by_run.items():
         tables.write(frame, folder / f"{name}.csv")
-    tables.write(tables.noise_table(experiments, merged["runs"]), folder / "noise.csv")
-    text = json.dumps(_merged_scale(folder / "scale.json", scale), indent=1, sort_keys=True)
+    tables.write(tables.noise_table(experiments, by_run["runs"]), folder / "noise.csv")
+    text = json.dumps(scale, indent=1, sort_keys=True)
     (folder / "scale.json").write_text(text + "\n", encoding="utf-8")
+
+
+def drop(published: Path, hosts: Mapping[str, str]) -> None:
+    """Take out runs of experiments that are declared no more, or on another host.
+
+    The latter stay until their experiment has runs on the host that it is declared on.
+
+    Parameters
+    ----------
+    published : Path
+        results/published.
+    hosts : mapping of str to str
+        Folder of the simulated host of each experiment; "" for any real one.
+    """
+    folders = sorted(path.parent for path in published.glob("*/*/experiments.csv"))
+    experiments = {
+        folder: tables.read_table(folder / "experiments.csv", tables.EXPERIMENT_COLUMNS)
+        for folder in folders
+    }
+
+    def is_right(name: str, folder: Path) -> bool:
+        host = folder.parent.name
+        wanted = hosts.get(name)
+        return host == wanted or (
+            wanted == "" and not host.startswith(host_folder(tables.SIMULATED))
+        )
+
+    moved = {
+        name
+        for folder, rows in experiments.items()
+        for name in set(rows.experiment)
+        if is_right(name, folder)
+    }
+    for folder, rows in experiments.items():
+        stays = [
+            is_right(name, folder) or (name in hosts and name not in moved)
+            for name in rows.experiment
+        ]
+        if all(stays):
+            continue
+        kept = rows[stays]
+        if kept.empty:
+            shutil.rmtree(folder)
+            if not any(folder.parent.iterdir()):
+                folder.parent.rmdir()
+            continue
+        by_run = {
+            name: tables.read_table(folder / f"{name}.csv", columns)
+            for name, columns in BY_RUN.items()
+        }
+        by_run = {name: frame[frame.run.isin(kept.run)] for name, frame in by_run.items()}
+        scale = json.loads((folder / "scale.json").read_text(encoding="utf-8"))
+        for key in ("thinning", "skipped_profiles"):
+            told = scale.get(key, {})
+            scale[key] = {name: it for name, it in told.items() if name in set(kept.experiment)}
+        _write(folder, kept, by_run, scale)
+        note_costs(published, folder, [])
+    costs = pd.read_csv(published / "costs.csv")
+    is_there = [
+        (published / host / scale).is_dir()
+        for scale, host in zip(costs.scale, costs.host, strict=True)
+    ]
+    tables.write(costs[is_there], published / "costs.csv")
 
 
 def _merged_experiments(measured: Path, folder: Path, chosen: set[str]) -> pd.DataFrame:

@@ -244,6 +244,33 @@ def test_each_host_has_a_folder_of_its_own(tmp_path: Path) -> None:
     assert results.campaign("pcp_threads_ssd").directory.parent.name == ("simulated-pcp")
 
 
+def test_what_was_measured_on_another_host_goes_when_there_is_something_better(
+    measured: Path, tmp_path: Path
+) -> None:
+    published = tmp_path / "published"
+    for folder in publish.publish(measured, published, {}):
+        publish.note_costs(published, folder, [])
+    campaign = Campaign(tmp_path / "campaign", peers=False, experiments={"pcp_threads_ssd"})
+    campaign.root.mkdir()
+    tables.build(campaign.raw, campaign.write(), tmp_path / "tables")
+    for folder in publish.publish(tmp_path / "tables", published, {}):
+        publish.note_costs(published, folder, [])
+    (real,) = {path.parent for path in published.glob("2-*/*/runs.csv")}
+    before = set(_read(real, "experiments").experiment)
+    hosts = dict.fromkeys(before, "")
+    hosts |= {"pcp_threads_ssd": "simulated-pcp", "ldc_fanout": "simulated-server"}
+    del hosts["parity"]  # is declared no more
+    publish.drop(published, hosts)
+    after = set(_read(real, "experiments").experiment)
+    assert after == before - {"pcp_threads_ssd", "parity"}
+    assert set(_read(real, "phases").run) <= set(_read(real, "experiments").run)
+    (simulated,) = published.glob("simulated-pcp/*/")
+    assert set(_read(simulated, "experiments").experiment) == {"pcp_threads_ssd"}
+    publish.drop(published, {"pcp_threads_ssd": "simulated-pcp"})
+    assert not real.parent.exists()
+    assert set(pd.read_csv(published / "costs.csv").host) == {"simulated-pcp"}
+
+
 def test_medians_of_a_figure_become_a_table_with_a_row_per_engine(tmp_path):
     document = tmp_path / "README.md"
     document.write_text("before\n<!-- F: written -->\nold\n<!-- F: end -->\nafter\n")
