@@ -174,6 +174,7 @@ def drop(published: Path, hosts: Mapping[str, str]) -> None:
         by_run = {
             name: tables.read_table(folder / f"{name}.csv", columns)
             for name, columns in BY_RUN.items()
+            if (folder / f"{name}.csv").exists()  # an older build kept fewer
         }
         by_run = {name: frame[frame.run.isin(kept.run)] for name, frame in by_run.items()}
         scale = json.loads((folder / "scale.json").read_text(encoding="utf-8"))
