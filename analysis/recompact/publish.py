@@ -3,12 +3,14 @@
 Parts that were measured at different times add up: a newer run of the same point, engine and
 repetition takes the place of the older one. Everything else stays, unless its experiment was
 measured anew with another scale factor or device, or its engine at this point with another build or
-other options: such runs are no repetitions of each other.
+other options: such runs are no repetitions of each other. What was measured on another host than
+its experiment declares goes, too, once there is something in its place (`drop`).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from collections.abc import Collection, Mapping, Sequence
@@ -182,7 +184,7 @@ def drop(published: Path, hosts: Mapping[str, str]) -> None:
             told = scale.get(key, {})
             scale[key] = {name: it for name, it in told.items() if name in set(kept.experiment)}
         _write(folder, kept, by_run, scale)
-        note_costs(published, folder, [])
+        note_costs(published, folder, None)
     costs = pd.read_csv(published / "costs.csv")
     is_there = [
         (published / host / scale).is_dir()
@@ -257,29 +259,30 @@ def seconds_of_runs(runs: pd.DataFrame) -> pd.Series[float]:
 COSTS = ["scale", "host", "runs", "minutes", "disk_bytes"]
 
 
-def note_costs(published: Path, folder: Path, disk: Sequence[Path]) -> None:
+def note_costs(published: Path, folder: Path, disk: Sequence[Path] | None) -> None:
     """Note in costs.csv what the runs of a published folder took.
 
     Minutes are those of the measured phases, or of processors that simulated them. Disk is what the
     given files and folders hold, or held when more of the folder's runs had been made in this
-    checkout.
+    checkout; it is not known where none are given.
     """
     seconds = seconds_of_runs(tables.read_table(folder / "runs.csv", tables.RUN_COLUMNS))
-    paths = (path for top in disk for path in (top, *top.rglob("*")))
+    paths = (path for top in disk or () for path in (top, *top.rglob("*")))
     held = sum(path.stat().st_size for path in paths if path.is_file())
     row = [
         folder.name,
         folder.parent.name,
         len(seconds),
         seconds.sum() / 60,
-        held,
+        math.nan if disk is None else held,
     ]
     costs = pd.DataFrame([row], columns=COSTS)
     path = published / "costs.csv"
     if path.exists():
         old = pd.read_csv(path)
         same = (old.scale == folder.name) & (old.host == folder.parent.name)
-        costs["disk_bytes"] = max(held, *old.disk_bytes[same], 0)
+        if disk is not None:
+            costs["disk_bytes"] = max(held, *old.disk_bytes[same].dropna(), 0)
         costs = pd.concat([old[~same], costs])
     tables.write(costs, path)
 
@@ -291,9 +294,10 @@ def write_costs(readme: Path, published: Path) -> None:
         "| --- | --- | --- | --- | --- |",
     ]
     for row in pd.read_csv(published / "costs.csv").to_dict("records"):
+        held = row["disk_bytes"]
+        disk = "" if math.isnan(held) else f"{held / 1e9:.1f} GB"
         lines.append(
-            f"| {row['scale']} | {row['host']} | {row['runs']} | {row['minutes']:.0f} "
-            f"| {row['disk_bytes'] / 1e9:.1f} GB |"
+            f"| {row['scale']} | {row['host']} | {row['runs']} | {row['minutes']:.0f} | {disk} |"
         )
     write_block(readme, "costs", lines)
 

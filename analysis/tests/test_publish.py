@@ -264,6 +264,9 @@ def test_what_was_measured_on_another_host_goes_when_there_is_something_better(
     after = set(_read(real, "experiments").experiment)
     assert after == before - {"pcp_threads_ssd", "parity"}
     assert set(_read(real, "phases").run) <= set(_read(real, "experiments").run)
+    costs = pd.read_csv(published / "costs.csv").set_index("host")
+    assert costs.runs[real.parent.name] == len(set(_read(real, "experiments").run))
+    assert costs.disk_bytes.isna()[real.parent.name]  # it was of the others, too
     (simulated,) = published.glob("simulated-pcp/*/")
     assert set(_read(simulated, "experiments").experiment) == {"pcp_threads_ssd"}
     publish.drop(published, {"pcp_threads_ssd": "simulated-pcp"})
